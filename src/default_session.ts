@@ -33,8 +33,8 @@ function defaultSession(): ConfigurableSession {
  * be run again. If the provider, the app client or the file changes, the tokens in memory are
  * dropped; tokens in a file are never deleted.
  *
- * Types are checked at once. Most values, such as addresses, are checked when they are first used,
- * because further settings may come from the environment or the `.env`.
+ * Types are checked at once. Further settings may come from the environment or the `.env`, so most
+ * values, such as addresses, are checked when they are first used.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
@@ -88,7 +88,7 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
 
 /**
  * Refreshes the tokens now, regardless of the time left, or joins a refresh that is already in
- * progress. This is rarely needed, because {@linkcode authFetch} keeps the token current.
+ * progress. This is rarely needed: {@linkcode authFetch} keeps the token current.
  *
  * @throws {SessionExpiredError} Log in again: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  *   `REFRESH_WINDOW_OVER`.
@@ -168,20 +168,21 @@ export function fetchJson<T = any>(
 }
 
 /**
- * Downloads a file. The file gets its name only once it is complete: its length is checked, and its
- * checksum if the API sends one. To resume an interrupted download, run the same call again, even
- * in a new process or after the token or a presigned address has expired. An existing file is kept,
- * unless `ifExists` says otherwise. A notebook or a terminal shows the progress.
+ * Downloads a file. The file is saved under its name only once it is complete: its length is
+ * checked, and its checksum if the API sends one. To resume an interrupted download, run the same
+ * call again, even in a new process or after the token or a presigned address has expired. An
+ * existing file is kept, unless `ifExists` says otherwise. A notebook or a terminal shows the
+ * progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. If it names something other than a regular file, such as a pipe,
- * the bytes are written to it.
+ * @param file Path or `file:` URL. If it is not a regular file but, for example, a pipe, the bytes
+ * are written to it.
  * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a
  * web page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is
  * incomplete or does not match its checksum.
- * @throws {ConfigError} `FILE_EXISTS`: the file exists already, with `ifExists: "error"`; `FILE`:
+ * @throws {ConfigError} `FILE_EXISTS`: the file already exists, with `ifExists: "error"`; `FILE`:
  * it cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
@@ -269,7 +270,7 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
 
 /**
  * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
- * the `.env`, because another process may have changed the session.
+ * the `.env`, in which another process may have changed the session.
  *
  * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
  * folder was removed.
@@ -310,8 +311,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  * `everywhere: true`, the provider signs out all devices. Other processes on the same `.env` lose
  * the session too.
  *
- * The provider has three seconds to respond. If a refresh is in progress, it has three more,
- * because the new token must be revoked as well. An access token that was already handed out stays
+ * The provider has three seconds to respond. If a refresh is in progress, it has three more, so
+ * that the new token can be revoked as well. An access token that was already handed out stays
  * valid until it expires.
  *
  * @returns The status. Its `ended` says how far the logout went. It is not an error if the provider

@@ -19,7 +19,7 @@ import { typeError } from "../errors/errors.ts";
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
   /**
-   * What to do if the file exists already.
+   * How to treat a file that already exists.
    *
    * - `keep` (default): keep it and send nothing; the result has `kept: true`.
    * - `error`: throw `FILE_EXISTS`; nothing is sent.
@@ -71,8 +71,8 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
-  // No folder named ~ is created, because a user who later deletes it in a shell would delete the
-  // home folder.
+  // A user who later deletes a folder named ~ in a shell would delete the home folder, so none is
+  // created.
   if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ works only in a shell`);
   return path;
 }

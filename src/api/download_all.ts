@@ -18,9 +18,8 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /**
- * An address, and the file in which to save the response. The type also accepts an array of
- * strings, because TypeScript infers that type for a variable such as
- * `rows.map((row) => [row.url, row.name])`.
+ * An address, and the file in which to save the response. TypeScript infers an array of strings for
+ * a variable such as `rows.map((row) => [row.url, row.name])`, so the type accepts that, too.
  */
 export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
@@ -37,7 +36,7 @@ export interface DownloadAllOptions {
   /** The number of files to download at the same time. Default 4. */
   concurrency?: number;
   /**
-   * What to do with a file that exists already.
+   * How to treat a file that already exists.
    *
    * - `keep` (default): keep it and send nothing.
    * - `error`: list it in `failed`, with the code `FILE_EXISTS`.
@@ -209,7 +208,7 @@ export async function downloadItems(
     stopListening();
     group.close();
     reports.end();
-    // Not awaited, because the source of the items may be waiting, too.
+    // Not awaited: the source of the items may be waiting, too.
     tasks.return(undefined).catch(() => {});
   }
   const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -239,8 +238,8 @@ function checkedItems(
     if (targets.has(target)) {
       throw new ConfigError(
         "INVALID_SETTING",
-        `Cannot save ${task.path}: item ${index + 1} and an earlier item name the same file`,
-        "give each item a file of its own",
+        `Cannot save ${task.path}: item ${index + 1} and an earlier item have the same file`,
+        "use a different file for each item",
       );
     }
     targets.add(target);

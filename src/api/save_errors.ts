@@ -10,7 +10,7 @@ export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown)
 }
 
 export function fileExists(path: string): ConfigError {
-  return new ConfigError("FILE_EXISTS", `Cannot save ${path}: it exists already`, [
+  return new ConfigError("FILE_EXISTS", `Cannot save ${path}: it already exists`, [
     { inProgram: 'pass ifExists: "replace"', inTerminal: "use --if-exists replace" },
     ", or name another file",
   ]);
@@ -23,8 +23,8 @@ export function isFolder(path: string): ConfigError {
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
 /**
- * Disk errors. They are recognized by their code, because Windows writes the text in the user's
- * language. The text is used only if the system sets no code.
+ * Disk errors. Windows writes their text in the user's language, so they are recognized by their
+ * code, and by the text only if the system sets no code.
  */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [/\(os error 123\)/, "Windows does not allow this name", "name another file"],

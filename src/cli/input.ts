@@ -2,7 +2,7 @@ import { UsageError } from "./output.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Other names are not shown, because the user may have passed a secret instead of a name, such as the
+ * Other names are not shown: the user may have passed a secret instead of a name, such as the
  * content of the file.
  */
 const LOOKS_LIKE_A_PATH = /^(?!.*eyJ)(?:[\w.-]{0,40}[\\/])*[\w-]{1,40}\.[a-z]{1,5}$/i;

@@ -62,7 +62,7 @@ export const STORAGE_CHECKS: Checks = {
 
   "version control": async ({ configuration: { envFile, settings } }) => {
     if (envFile === undefined || settings.file.problem) return undefined;
-    // Both commands run at the same time, because each takes a second if git hangs.
+    // If git hangs, each command takes a second, so both run at the same time.
     const [tracking, ignored] = await Promise.all([
       gitTracking(envFile),
       gitIgnores(envFile),

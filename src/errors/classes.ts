@@ -33,14 +33,14 @@ import { hideOwnFrames } from "./stack.ts";
 export class AuthError extends Error {
   /** A stable code that names the cause. Its meaning never changes. */
   readonly code: AuthErrorCode;
-  /** What was tried, and why it failed. */
+  /** The failed attempt, and why it failed. */
   declare readonly problem: string;
-  /** What to do next. */
+  /** The next step for the user. */
   declare readonly fix: string;
   /** Class and system code of the underlying error, if the network or the disk failed. */
   declare readonly cause?: ErrorCause;
 
-  /** Protected, because only this module creates its errors. */
+  /** Protected: only this module creates its errors. */
   protected constructor(code: AuthErrorCode, problem: string, fix: string, cause?: unknown) {
     super(messageOf({ code, problem, fix }));
     this.code = code;

@@ -30,8 +30,8 @@ export function helpOn(code: AuthErrorCode): string {
 }
 
 /**
- * Adds name, problem, fix and cause. They are not enumerable, because name and message already show
- * them.
+ * Adds name, problem, fix and cause. Name and message already show them, so they are not
+ * enumerable.
  */
 export function addParts(error: Error, { code, problem, fix }: Parts, cause: unknown): void {
   const parts = { name: CODES[code], problem: printable(problem), fix: printable(fix) };

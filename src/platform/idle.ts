@@ -68,7 +68,7 @@ export class IdleWatch {
     this.#stopTimer = onAbort(this.world.timeout(ms), listener);
   }
 
-  /** Stops the timer, because the server sent data or is not expected to. */
+  /** Stops the timer: the server sent data or is not expected to. */
   pause(): void {
     this.#stopTimer();
   }
@@ -83,7 +83,7 @@ export class IdleWatch {
     }
   }
 
-  /** Stops watching, because the request has ended. */
+  /** Stops watching: the request has ended. */
   release(): void {
     this.pause();
     this.#leaveUser();

@@ -23,7 +23,7 @@ export class Pauses {
     this.#world = world;
   }
 
-  /** Ends a stretch, because an attempt brought something. */
+  /** Ends a stretch: an attempt made progress. */
   endStretch(): void {
     this.#since = undefined;
   }

@@ -45,15 +45,15 @@ const RULE_FAILED: Partial<Advice> = {
   fix: `try again in a few minutes; if it keeps failing, report that to ${SUPPORT}`,
 };
 
-/** What to do if no code arrives. */
+/** The next step if no code arrives. */
 const WITHOUT_SENT_CODE: Fix = [
   "use a code of an authenticator app, or log in with the portal string: run ",
   { call: "login", options: { strategy: "portal" } },
 ];
 
 /**
- * The first matching row applies. Rows that match the message come before rows that match only the
- * name, because one name has many causes.
+ * The first matching row applies. One name has many causes, so rows that match the message come
+ * before rows that match only the name.
  */
 export const REFUSALS: readonly Refusal[] = [
   // The firewall demands a test that only a browser can pass, and may use any status.

@@ -62,7 +62,7 @@ export async function loginTokens(
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  // Loaded on demand, because few providers track devices. The login has succeeded, so this code
+  // Few providers track devices, so this is loaded on demand. The login has succeeded, so this code
   // must not throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>

@@ -100,7 +100,7 @@ export class Accounts {
     const alias = this.#options.aliasSignIn;
     if (alias && !user.email?.includes("@")) {
       throw new TypeError(
-        'Cannot add the user: with "aliasSignIn", users log in by e-mail; give an "email"',
+        'Cannot add the user: with "aliasSignIn", users log in by e-mail; add an "email"',
       );
     }
     const sub = crypto.randomUUID();
@@ -190,7 +190,7 @@ function challengesOf(user: NewUser, byDefault: readonly string[]): readonly str
   for (const [name, field] of [["EMAIL", "email"], ["SMS", "phone"]] as const) {
     const step = own.find((each) => each.startsWith(`${name}_`));
     if (step !== undefined && user[field] === undefined) {
-      throw new TypeError(`Cannot add the user: ${step} sends a code; give "${field}"`);
+      throw new TypeError(`Cannot add the user: ${step} sends a code; add "${field}"`);
     }
   }
   const first = "NEW_PASSWORD_REQUIRED";

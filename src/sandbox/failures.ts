@@ -139,7 +139,7 @@ export function checkFailure(failure: Failure): Failure {
   if (drop !== undefined && responds) fail('"drop" loses the response: omit "status" and "body"');
   if (headers !== undefined && !responds) fail('"headers" needs "status" or "body"');
   if (!responds && drop === undefined && delayMs === undefined) {
-    fail('give "status", "body", "drop" or "delayMs"');
+    fail('set "status", "body", "drop" or "delayMs"');
   }
   return failure;
 }

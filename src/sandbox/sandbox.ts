@@ -132,7 +132,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
   const requests: TokenRequest[] = [];
   const apiRequests: ApiRequest[] = [];
 
-  // Downloads use the portal's origin, because a separate file store would need one more port.
+  // A separate file store would need one more port, so downloads use the portal's origin.
   const downloads = new Downloads(origins.portalUrl, now);
   const provider = createIdentityProvider({ ...parts, failures, requests });
   const portal = createPortal({ ...parts, sessions, apiUrl: origins.apiUrl });

@@ -25,13 +25,13 @@ class Refused extends Error {
 
 const MIB = 1024 * 1024;
 
-// No other host is served, because a web page can point its host name to this machine (DNS
-// rebinding). The browser then sends that name.
+// A web page can point its host name to this machine (DNS rebinding), and the browser then sends
+// that name, so no other host is served.
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Serves a handler on 127.0.0.1. Uses node:http, because `Deno.serve` cannot cut a connection
- * before the response. A sandbox without ports does not need node:http, so it is loaded on demand.
+ * Serves a handler on 127.0.0.1. Uses node:http: `Deno.serve` cannot cut a connection before the
+ * response. A sandbox without ports does not need node:http, so it is loaded on demand.
  */
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
@@ -95,8 +95,8 @@ async function respond(
     response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    // The rest of the body is received and discarded, because the client reads the response only
-    // after it has sent the whole body.
+    // The client reads the response only after it has sent the whole body, so the rest of the body
+    // is received and discarded.
     message.resume();
     response = errorResponse(error);
   }

@@ -50,7 +50,8 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };
-  // The servers start first, because the settings and the issuer of each token contain their ports.
+  // The settings and the issuer of each token contain the ports of the servers, so these start
+  // first.
   const started = Promise.withResolvers<Sandbox>();
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);

@@ -82,9 +82,9 @@ export function firstTokens(
 }
 
 /**
- * Returns the tokens in the environment if they belong to this session. If the settings or the
- * stored tokens name a client, a token in the environment must name the same client, because other
- * programs use ACCESS_TOKEN, too.
+ * Returns the tokens in the environment if they belong to this session. Other programs use
+ * ACCESS_TOKEN, too, so a token in the environment must belong to the client of the settings or of
+ * the stored tokens, if there is one.
  *
  * @returns The tokens, or a `note` that says why they are ignored.
  */
@@ -108,8 +108,8 @@ function tokensInEnvironment(
 }
 
 /**
- * Whether a session leaves the tokens alone that the user put into the environment, because a found
- * file names hosts: those hosts are either used instead of the tokens, or withheld from them.
+ * Whether a session ignores the tokens that the user put into the environment. It does if a found
+ * file sets hosts: either these are used without the tokens, or they are not used.
  */
 function isApart({ isFound, withheld }: Trust): boolean {
   return isFound || withheld !== undefined;

@@ -90,7 +90,7 @@ async function signOutAtProvider(
 ): Promise<SignOutResult> {
   if (remote === "keep") return { ended: "here" };
   try {
-    // Loaded on demand, because few processes log out.
+    // Few processes log out, so this is loaded on demand.
     const { endAtProvider } = await import("../provider/sign_out.ts");
     return await endAtProvider(configuration, tokens, remote === "everywhere", signal);
   } catch (error) {

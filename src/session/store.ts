@@ -23,7 +23,7 @@ export interface Lock {
   /** The reason why the lock is not held. Absent if this store has no lock. */
   readonly problem?: AuthError | undefined;
   /**
-   * Whether a refresh may proceed without the lock, because the holder may never release it. If
+   * Whether the holder may never release the lock, so that a refresh may proceed without it. If
    * not, only logins and logouts may proceed.
    */
   readonly isOptional?: boolean;
@@ -62,7 +62,7 @@ export interface WaitOptions {
   readonly isNeeded: boolean;
   /** Ends the wait. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the lock is no longer needed, because other work has made the change superfluous. */
+  /** Whether other work has made the change superfluous, so that the lock is no longer needed. */
   isServed?(): boolean;
 }
 

@@ -210,8 +210,8 @@ export function missingFilePermission(
 const MAX_BYTES = 1_048_576;
 
 /**
- * Checks the type of a `.env` before it is opened, because opening a pipe can block forever, and a
- * save would replace a device with a file.
+ * Checks the type of a `.env` before it is opened. Opening a pipe can block forever, and a save
+ * would replace a device with a file.
  *
  * @returns The file that the path finally links to; `undefined` if it does not exist.
  * @throws {ConfigError} `ENV_FILE` if the file is not a regular file or is too large.

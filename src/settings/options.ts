@@ -100,7 +100,7 @@ export interface SessionOptions {
   tokenCommand?: string | readonly string[];
   /**
    * Address of a Redis store that shares the session between machines, `redis://` or `rediss://`
-   * (`AUTH_STORE`, environment only), or a store of your own. Replaces the `.env` as the place for
+   * (`AUTH_STORE`, environment only), or your own store. Replaces the `.env` as the place for
    * tokens.
    */
   store?: string | SessionStore;
@@ -156,7 +156,7 @@ export interface Setting<Type extends string = string> {
   /**
    * Whether a different value means a different account, so that the tokens in memory are dropped.
    * `endpoint`: the endpoint and its dialect are compared as a whole. `in a store`: only if the
-   * session is in a store, because a store keeps one session for each user name.
+   * session is in a store, which keeps one session for each user name.
    */
   readonly identity: "yes" | "no" | "endpoint" | "in a store";
   /** The value must not be shown. */
@@ -293,7 +293,7 @@ const TABLE = {
   storeKey: {
     variable: "AUTH_STORE_KEY",
     types: ["string"],
-    // Any session may read the key, because a key alone does not decide where tokens are sent.
+    // A key alone does not decide where tokens are sent, so any session may read it.
     readFrom: "environment",
     identity: "yes",
     secret: true,

@@ -72,7 +72,7 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
-/** The notice that no `.env` was found. Its problem and its fix have rows of their own. */
+/** The notice that no `.env` was found. Its problem and its fix have separate rows. */
 function unfoundIn({ notices }: SessionStatus): Notice | undefined {
   return notices.find(({ code }) => code === "NO_SETTINGS");
 }

@@ -441,7 +441,10 @@ test("two items with one file are told before anything is sent", text, async (wo
   for (const items of [twice, new Set(twice)]) {
     const error = await rejection(world.all(items));
     assertEquals([error.name, error.code], ["ConfigError", "INVALID_SETTING"]);
-    assertMatch(error.message, /1: item 4 and an earlier item name the same file; give each item/);
+    assertMatch(
+      error.message,
+      /1: item 4 and an earlier item have the same file; use a different file for each item/,
+    );
     assertEquals(asked, []);
   }
   const error = await rejection(world.all((async function* () {

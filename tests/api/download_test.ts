@@ -187,7 +187,7 @@ test(
     if (!WINDOWS) await Deno.symlink("data.bin", `${folder}/link`);
     const error = await rejection(get({ ifExists: "error" }));
     assertInstanceOf(error, ConfigError);
-    assertMatch(error.message, /data\.bin: it exists already; pass ifExists: "replace", or name/);
+    assertMatch(error.message, /data\.bin: it already exists; pass ifExists: "replace", or name/);
     assertEquals([await Deno.readTextFile(file), server.asked.length], ["of yesterday", 0]);
     if (!WINDOWS) {
       const linked = await world.session.download("/files/data", `${folder}/link`);

@@ -89,7 +89,7 @@ for (const [what, list] of wrong) {
       assertEquals([code, stdout], [2, ""]);
       assertMatch(
         stderr,
-        /Line 1 of urls\.txt names a hidden file, or no file in data; add the file/,
+        /Line 1 of urls\.txt points to a hidden file, or to no file in data; add the file/,
       );
       assertEquals(filesBelow(folder), ["urls.txt"]);
     }));

@@ -118,7 +118,7 @@ Deno.test("--output leaves an existing file alone, and sends nothing, unless --i
       run(["fetch", origin, "--output", "data.csv", ...more], given);
     const refused = await save();
     assertEquals([refused.code, refused.stdout], [1, ""]);
-    assertMatch(refused.stderr, /it exists already; use --if-exists replace, or name another/);
+    assertMatch(refused.stderr, /it already exists; use --if-exists replace, or name another/);
     const kept = await save("--if-exists", "keep");
     assertEquals([kept.code, kept.stdout], [0, ""]);
     assertMatch(kept.stderr, /data\.csv already exists and was kept/);

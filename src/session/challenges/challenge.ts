@@ -183,8 +183,8 @@ export class ChallengeError extends AuthError {
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
 /**
- * Makes the error of a step, because the constructor of the class is not public. `respond` answers
- * the step in a later call.
+ * Makes the error of a step. The constructor of the class is not public. `respond` answers the step
+ * in a later call.
  */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]

@@ -19,10 +19,7 @@ import type { Secret } from "../../platform/secret.ts";
 
 /** Maximum number of refused answers to one step. */
 const MAX_ATTEMPTS = 3;
-/**
- * Maximum number of steps, because a faulty provider might never stop asking. No account needs
- * more.
- */
+/** Maximum number of steps: a faulty provider might never stop asking. No account needs more. */
 const MAX_STEPS = 20;
 /**
  * Maximum length of the list of requested answers in an error, in characters. The error's

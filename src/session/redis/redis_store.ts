@@ -29,13 +29,13 @@ import {
 } from "./store_script.ts";
 
 /**
- * Time limit of one request. It is short, because a retry opens a new connection, which may reach
- * another server.
+ * Time limit of one request. It is short: a retry opens a new connection, which may reach another
+ * server.
  */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request if the token is still valid, and the time that the last attempt gets even
- * if none is left, because the process may have been suspended.
+ * Time limit of a request if the token is still valid. The last attempt gets this time even if none
+ * is left: the process may have been suspended.
  */
 const BRIEF_MS = 250;
 /**
@@ -135,8 +135,8 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Refuses a login with another account. Accounts are compared by `sub`, because user names may be
-   * aliases and a portal string may belong to any account.
+   * Refuses a login with another account. User names may be aliases, and a portal string may belong
+   * to any account, so accounts are compared by `sub`.
    */
   refusal(login: string | Tokens): ConfigError | undefined {
     const { account } = this.address;
@@ -160,8 +160,8 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Reads the store, then takes a separate lock, because a successful read does not show that the
-   * store accepts writes.
+   * Reads the store, then takes a separate lock: a successful read does not show that the store
+   * accepts writes.
    */
   async probe(signal: AbortSignal | undefined): Promise<void> {
     const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
@@ -228,11 +228,11 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Repeats a request, with pauses, until the answer is enough or the time is over.
+   * Repeats a request, with pauses, until the reply is sufficient or the time is over.
    *
-   * @param ask Sends the request with a time limit. The signal does not end a request, because the
-   * store might still grant the lock, and no one would release it.
-   * @returns The last answer, or an error, which also becomes a notice.
+   * @param ask Sends the request with a time limit. The signal does not end a request: the store
+   * might still grant the lock, and no one would release it.
+   * @returns The last reply, or an error, which also becomes a notice.
    */
   async #repeat(
     ask: (limitMs: number) => Promise<Answer>,

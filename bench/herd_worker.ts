@@ -29,7 +29,7 @@ for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream(
   commands = 0;
   await Promise.all(Array.from({ length: Number(calls) }, async () => {
     const response = await session.authFetch(url);
-    if (!response.ok) throw new Error(`the server answered ${response.status}`);
+    if (!response.ok) throw new Error(`the server responded with ${response.status}`);
     await response.arrayBuffer();
   }));
   console.log(commands);

@@ -96,7 +96,7 @@ async function compete(
 }
 
 async function whole(response: Response): Promise<ArrayBuffer> {
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  if (!response.ok) throw new Error(`the server responded with ${response.status}`);
   return await response.arrayBuffer();
 }
 

@@ -184,7 +184,7 @@ export function makeSession(
 class AccountSession implements ConfigurableSession {
   readonly #configurationOf: (caller: string, options: SessionOptions) => Configuration;
   readonly #engineFor: (configuration: Configuration) => Engine;
-  /** Replaced when the settings name another account. */
+  /** Replaced when the settings change to another account. */
   #engine: Engine;
 
   constructor(
@@ -414,7 +414,7 @@ class AccountSession implements ConfigurableSession {
 function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
-    "Cannot keep this login: the settings changed in the meantime, and now name another account",
+    "Cannot keep this login: the settings changed to another account in the meantime",
     ["run ", { call: "login" }, " again"],
   );
 }

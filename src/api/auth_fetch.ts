@@ -32,8 +32,8 @@ export interface ApiAccount {
   /**
    * Rereads the settings after an address was refused: the user may have completed the `.env`.
    *
-   * @returns The account to use from then on, which differs if the settings name a different
-   * account.
+   * @returns The account to use from then on, which differs if the settings have changed to a
+   * different account.
    */
   reread(): ApiAccount;
   /** Returns the tokens if they can be used without a refresh. */
@@ -157,7 +157,10 @@ function prepare(
   };
 }
 
-/** @throws {TypeError} For an object, which `fetch` would send as `[object Object]`, or an array. */
+/**
+ * @throws {TypeError} If the body is an array or an object that `fetch` would send as `[object
+ * Object]`.
+ */
 function checkBody(body: unknown): void {
   const isData = Array.isArray(body) ||
     (typeof body === "object" && body !== null && isPlainObject(body));
@@ -191,7 +194,8 @@ function checkedAddress(
 
 /**
  * Returns the address of a call.
- * @throws {ConfigError} If the token must not be sent there.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent there; `MISSING_SETTINGS`
+ * for a relative path without a base.
  */
 export function addressOfCall(account: ApiAccount, input: string | URL | Request): string {
   return checkedAddress(account, input)[1];

@@ -51,8 +51,8 @@ export class CheckedCall {
 
   /**
    * @param idleMs From `idleTimeout()`.
-   * @throws {TypeError | ConfigError} If the call cannot be sent, or its address must not receive
-   * the token.
+   * @throws {TypeError | ConfigError} If the call cannot be sent; `UNTRUSTED_ORIGIN` if its address
+   * must not receive the token.
    */
   constructor(
     readonly account: ApiAccount,
@@ -207,8 +207,8 @@ export class CheckedCall {
    * Refuses to save a web page, such as a login page, as data: the user might notice it only much
    * later.
    *
-   * @throws {ApiError} `API_BODY` for a response without a body; also for a page, unless the file
-   * has the extension of a page.
+   * @throws {ApiError} `API_BODY` if the response has no body, or is a page and the file does not
+   * have the extension of a page.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (isBodiless(response)) {
@@ -237,7 +237,7 @@ export class CheckedCall {
     const who = isFromStore ? URL.parse(response.url)?.host : "the API";
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
     const what =
-      `Cannot ${this.method} ${this.url} because ${who} answered ${status}${quoted}${tried}`;
+      `Cannot ${this.method} ${this.url} because ${who} responded with ${status}${quoted}${tried}`;
     const failure = status === 401 && !isFromStore ? this.account.refreshFailure : undefined;
     const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
     const fix = failure?.fix ?? this.#fixOf(response, isFromStore);

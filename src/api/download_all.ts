@@ -227,10 +227,13 @@ interface Task {
 function checkedItems(
   items: DownloadItems,
 ): { readonly tasks: AsyncGenerator<Task, undefined>; readonly total?: number } {
-  /** The files of the items so far. Two items must not name the same file. */
+  /** The files of the items so far. Two items must not have the same file. */
   const targets = new Set<string>();
 
-  /** @throws {TypeError | ConfigError} If the item is invalid, or an earlier one names its file. */
+  /**
+   * @throws {TypeError | ConfigError} If the item is invalid; `INVALID_SETTING` if an earlier one
+   * has the same file.
+   */
   function check(item: unknown, index: number): Task {
     const task = taskOf(item, index);
     const file = filePath(fileUrl(task.path));
@@ -304,5 +307,5 @@ function withoutQuery(input: string | URL | Request): string {
   return url.origin === NOWHERE ? text.replace(/[?#].*$/s, "") : url.origin + url.pathname;
 }
 
-/** Whether two file names that differ only in case name the same file. */
+/** Whether two file names that differ only in case are the same file. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";

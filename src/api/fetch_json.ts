@@ -95,7 +95,7 @@ export async function fetchParsed<T>(
         const pauseMs = pauseAfter(attempt, response);
         if (pauseMs === undefined) throw await call.statusError(response, attempt);
         await response.body?.cancel();
-        return { pauseMs, why: `the API answered ${response.status}` };
+        return { pauseMs, why: `the API responded with ${response.status}` };
       } catch (error) {
         if (!(error instanceof Stalled)) throw error;
         const pauseMs = pauseAfter(attempt);

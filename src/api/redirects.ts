@@ -30,8 +30,8 @@ export function isElsewhere({ redirected, url }: Response, address: string): boo
  * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` if a request other than GET or HEAD is redirected to
  *   another origin.
- * @throws {TypeError} If the body cannot be sent again, if the address cannot be used, or after 20
- *   redirects.
+ * @throws {TypeError} If the body cannot be sent again, if the address cannot be used, or if there
+ * are more than 20 redirects.
  */
 export async function follow(
   sent: SentRequest,

@@ -194,7 +194,7 @@ export async function transfer(
     }
     await response.body?.cancel();
     return {
-      why: `the API answered ${status}`,
+      why: `the API responded with ${status}`,
       pauseMs: isPassing ? waitMs : 0,
       isBusy: isPassing && (status === 429 || waitMs !== undefined),
     };

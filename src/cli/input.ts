@@ -8,7 +8,7 @@ import { ConfigError } from "../errors/errors.ts";
 const LOOKS_LIKE_A_PATH = /^(?!.*eyJ)(?:[\w.-]{0,40}[\\/])*[\w-]{1,40}\.[a-z]{1,5}$/i;
 
 /**
- * Reads a file that is named on the command line. The name `-` is standard input.
+ * Reads a file given on the command line. The name `-` is standard input.
  *
  * @throws {ConfigError} `FILE` if it cannot be read.
  */

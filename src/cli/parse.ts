@@ -100,7 +100,7 @@ function problemOf(
   const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) {
     if (name === "profile") {
-      return "There are no profiles; name the .env of an account with --env-file";
+      return "There are no profiles; pass the .env of an account with --env-file";
     }
     const known = Object.keys(options);
     // A single letter is usually the first letter of an option's name.

@@ -83,7 +83,7 @@ export async function saveSandboxSettings(
     throw new ConfigError(
       "INVALID_SETTING",
       `Cannot write ${path}: it has settings of another account (${others.join(", ")})`,
-      "name another folder",
+      "choose another folder",
     );
   }
   const removed = TOKEN_KEYS.map((name) => [name, undefined] as const);

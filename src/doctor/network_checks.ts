@@ -201,7 +201,7 @@ const MAX_SCOPES_LENGTH = 300;
 
 function scopesText({ claims: { scope } }: Tokens): string {
   return scope === undefined
-    ? "it does not name its scopes"
+    ? "it does not list its scopes"
     : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
 }
 

@@ -44,7 +44,7 @@ export const STORAGE_CHECKS: Checks = {
     if (unwritable) {
       return warn(
         `${unwritable.problem}, so the session is in memory only`,
-        "make its folder writable, or name another file in AUTH_ENV_FILE; AUTH_ENV_FILE=false " +
+        "make its folder writable, or set AUTH_ENV_FILE to another file; AUTH_ENV_FILE=false " +
           "keeps the session in memory without this warning",
       );
     }

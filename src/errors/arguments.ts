@@ -4,7 +4,8 @@ import { typeError } from "./errors.ts";
 /**
  * Checks the names and types of options. Notebook cells are not type-checked.
  *
- * @throws {TypeError} The message contains the name of the option, never its value.
+ * @throws {TypeError} If an option is unknown or has the wrong type. The message contains its name,
+ * never its value.
  */
 export function checkOptions(
   caller: string,

@@ -50,7 +50,7 @@ export interface PlotOptions
  * ```
  *
  * @throws {TypeError} If no marks are given, the rows of a mark are a promise, no row has the
- * column that a mark names, or an option has a wrong type.
+ * column of a mark, or an option has a wrong type.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if a package is not in Deno's cache and cannot be
  * fetched.
  */

@@ -27,7 +27,7 @@ export const WAIT_LONGER: InProgram = { inProgram: ", or pass a longer idleTimeo
  * Checks an idle timeout, or returns the default.
  *
  * @returns The timeout in milliseconds; 0 means no limit.
- * @throws {TypeError} For a negative number or `NaN`.
+ * @throws {TypeError} If the number is negative or `NaN`.
  */
 export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
   if (!(idleMs >= 0)) throw typeError("idleTimeoutMs must be zero or more milliseconds");

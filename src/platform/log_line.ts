@@ -25,7 +25,7 @@ const REASONS = {
   due: "due (no valid token)",
   early: "early (the token expires soon)",
   forced: "forced",
-  rejected: "rejected (the API answered 401)",
+  rejected: "rejected (the API responded with 401)",
 } as const;
 
 const LOGINS = {

@@ -45,7 +45,9 @@ export function isUrl(name: string): boolean {
   return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
 }
 
-/** Returns the path of a URL; `undefined` if the URL does not name a file on this computer. */
+/**
+ * Returns the path of a URL; `undefined` if the URL is not the address of a file on this computer.
+ */
 export function pathOfUrl(name: string | URL): string | undefined {
   const url = URL.parse(String(name));
   if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;

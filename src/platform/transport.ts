@@ -2,7 +2,7 @@ import { environment } from "./environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/** Whether an environment variable names a proxy. */
+/** Whether an environment variable sets a proxy. */
 export function namesProxy(): boolean {
   return PROXIES.some(environment);
 }

@@ -85,7 +85,7 @@ const holds = new WeakMap<() => number, Map<string, number>>();
  * certainly did not check it. Does not follow redirects.
  *
  * @param limitMs Time limit for all attempts together.
- * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent.
+ * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing could be sent.
  */
 export async function send(
   request: ProviderRequest,

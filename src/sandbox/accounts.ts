@@ -89,7 +89,7 @@ export class Accounts {
   /**
    * Adds a user. With `aliasSignIn`, the user name in the pool is a UUID.
    *
-   * @throws {TypeError} A field is missing or the name is taken.
+   * @throws {TypeError} If a field is missing or the name is taken.
    */
   add(user: NewUser): Account {
     for (const name of ["username", "password"] as const) {
@@ -125,7 +125,7 @@ export class Accounts {
   /**
    * Finds a user by any name that a login accepts, including the user name in the pool.
    *
-   * @throws {TypeError} There is no such user.
+   * @throws {TypeError} If there is no such user.
    */
   find(name: string): Account {
     return this.#entry(name).account;

@@ -43,7 +43,7 @@ export interface Exchange {
 /**
  * Serves a request, unless an injected failure applies to it.
  *
- * @throws {ConnectionLost} A failure cuts the connection.
+ * @throws {ConnectionLost} If a failure cuts the connection.
  */
 export async function serveOrFail(
   { at, failures, latencyMs, signal, record }: Exchange,
@@ -117,7 +117,7 @@ const FIELDS: Record<keyof Failure, [accepts: (value: unknown) => boolean, must:
 /**
  * Checks one failure.
  *
- * @throws {TypeError} A field is missing, unknown, out of range or does not fit the others.
+ * @throws {TypeError} If a field is missing, unknown, out of range or does not fit the others.
  */
 export function checkFailure(failure: Failure): Failure {
   const fail = (problem: string): never => {

@@ -36,8 +36,8 @@ const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
   let origin = "";
-  const server = createServer((message, answer) => {
-    respond(message, answer, origin, options).catch(() => message.socket.destroy());
+  const server = createServer((message, outgoing) => {
+    respond(message, outgoing, origin, options).catch(() => message.socket.destroy());
   });
   server.on("connect", (_message, socket) => {
     socket.on("error", () => {});
@@ -79,12 +79,12 @@ function listen(server: Server, port: number): Promise<void> {
 
 async function respond(
   message: IncomingMessage,
-  answer: ServerResponse,
+  outgoing: ServerResponse,
   origin: string,
   { bodyLimit, handle }: LoopbackOptions,
 ): Promise<void> {
   const gone = new AbortController();
-  answer.once("close", () => gone.abort(new ConnectionLost()));
+  outgoing.once("close", () => gone.abort(new ConnectionLost()));
   let response: Response;
   // A client may send the whole URL (RFC 9112, section 3.2.2).
   const [, host = "", path] = /^http:\/\/([^/]+)(.*)$/i.exec(message.url ?? "") ?? [];
@@ -101,9 +101,9 @@ async function respond(
     response = errorResponse(error);
   }
   const bytes = new Uint8Array(await response.arrayBuffer());
-  for (const [name, value] of response.headers) answer.appendHeader(name, value);
-  answer.writeHead(response.status);
-  answer.end(bytes);
+  for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
+  outgoing.writeHead(response.status);
+  outgoing.end(bytes);
 }
 
 /** @throws {Refused} If the sandbox does not serve this host, method or target. */
@@ -129,8 +129,8 @@ function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): voi
 /**
  * Reads a body up to the limit.
  *
- * @throws {Refused} The body is larger than the limit.
- * @throws {ConnectionLost} The sender closed the connection.
+ * @throws {Refused} If the body is larger than the limit.
+ * @throws {ConnectionLost} If the sender closed the connection.
  */
 async function readBody(message: IncomingMessage, limit: number): Promise<Blob> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];

@@ -24,9 +24,9 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
  * proxy does not intercept these requests. This has no effect if the process has already used
  * `fetch`.
  *
- * @throws {TypeError} An option is unknown or of the wrong type.
- * @throws {RangeError} A number is out of its range.
- * @throws {Error} A port is in use.
+ * @throws {TypeError} If an option is unknown or of the wrong type.
+ * @throws {RangeError} If a number is out of its range.
+ * @throws {Error} If a port is in use.
  *
  * @example
  * ```ts

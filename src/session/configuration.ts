@@ -41,7 +41,8 @@ export class Configuration {
    *
    * @param caller The function that received the options, for messages.
    * @param replaced Parts of the outside world that a test replaces.
-   * @throws {TypeError | ConfigError} If an option cannot be used.
+   * @throws {TypeError} If an option has the wrong type.
+   * @throws {ConfigError} `INVALID_SETTING` if an option cannot be used.
    */
   constructor(
     caller: string,

@@ -100,8 +100,8 @@ function tokensInEnvironment(
   if (!isOfAnother(own.claims, clientId, kept?.claims)) return { own };
   return {
     note: {
-      problem: "the tokens in the environment do not name the app client and the account of this " +
-        "session, so they are neither used nor replaced",
+      problem: "the tokens in the environment do not belong to the app client and the account of " +
+        "this session, so they are neither used nor replaced",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
   };

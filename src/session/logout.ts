@@ -55,7 +55,8 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
  * @param place Where the tokens were stored; `undefined`: nowhere.
  * @param problem The reason why the store still contains them.
  * @returns Where the session was ended, and what the status says about it.
- * @throws {ConfigError} If the store still contains the tokens.
+ * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
+ * the tokens.
  */
 export async function finishLogout(
   { remote, givenUp }: Logout,

@@ -36,7 +36,7 @@ export function portalName(address: string | undefined): string {
 /**
  * Does the same as {@linkcode parsePortalToken}, for a session that may know the portal's address.
  *
- * @throws {ConfigError} `INVALID_PORTAL_TOKEN`.
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is not a portal string.
  */
 export function readPortalToken(text: string, address?: string): string {
   const refusal = (why: string) =>

@@ -82,7 +82,8 @@ export interface TokenStore {
    * Requests the latest content from a server, so that `peek()` returns it. Absent if `peek()`
    * itself reads the latest content.
    *
-   * @throws {ConfigError} If the store cannot be used, or if it is needed but cannot be reached.
+   * @throws {ConfigError} `INVALID_SETTING` if the store cannot be used; `STORE_UNREACHABLE` if it
+   * is needed but cannot be reached.
    */
   look?(wait: WaitOptions): Promise<void>;
   /**
@@ -99,7 +100,8 @@ export interface TokenStore {
   refusal?(login: string | Tokens): ConfigError | undefined;
   /**
    * Checks everything that a session needs from the store, and leaves nothing behind.
-   * @throws {AuthError}
+   * @throws {AuthError} `STORE_UNREACHABLE`, `ENV_FILE` or another code if a session could not use
+   * the store.
    */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
@@ -140,7 +142,7 @@ export function placeText(place: StorePlace | undefined): string | undefined {
   return storeText(place.store);
 }
 
-/** @param store The store, as a status names it. */
+/** @param store The store, as a status shows it. */
 export function storeText(store: string): string {
   return store === OWN_PLACE.store ? store : `the store at ${store}`;
 }

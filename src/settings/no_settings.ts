@@ -29,7 +29,7 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
       problem: `${other} has settings, but is not used here: ${why}`,
       fix: ["to use it, ", {
         inProgram: `set ${ENV_FILE_VARIABLE} to its path`,
-        inTerminal: `name it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
+        inTerminal: `pass it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
       }],
     };
   }

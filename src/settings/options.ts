@@ -8,7 +8,7 @@ import type { SessionStore } from "./session_store.ts";
  * of the protocol.
  */
 export interface ProviderDialect {
-  /** The header that names the operation, such as `X-Vendor-Target`. */
+  /** The header that contains the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
   /** The prefix of the operation in that header, such as `VendorIdentityProviderService`. */
   service: string;
@@ -262,7 +262,7 @@ const TABLE = {
     types: ["string", "array of strings"],
     readFrom: "environment and file",
     identity: "no",
-    // A blank option allows no further origin, even if the environment names some.
+    // A blank option allows no further origin, even if the environment contains some.
     blank: "value as an option",
   },
   portalUrl: {
@@ -318,7 +318,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** The settings that name the token endpoint, as a whole or in parts. */
+/** The settings that make up the address of the token endpoint, as a whole or in parts. */
 export const ENDPOINT_NAMES = [
   "authUrl",
   "region",

@@ -167,7 +167,7 @@ export function resolveSettings(
   for (const name of SETTING_NAMES) put(name, optionText(options, name), "option");
   for (const [origin, read] of sources(file)) {
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
-    // The endpoint comes as a whole from the strongest source that names any part of it.
+    // The endpoint comes as a whole from the strongest source that contains any part of it.
     const hasEndpoint = ENDPOINT_NAMES.some((name) => found.has(name));
     for (const name of SETTING_NAMES) {
       if (!mayStandIn(origin, name, isDefault)) continue;

@@ -14,7 +14,7 @@ import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
 
-/** The settings that name the hosts which receive secrets. */
+/** The settings with the hosts that receive secrets. */
 const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 
 /** The settings that contain a secret, or lead to one. */

@@ -106,5 +106,5 @@ Deno.test("fetchJson() and the errors of statuses know a page behind a declarati
   const odd = await rejection(world.session.fetchJson("/v1/stations"));
   assertMatch(odd.message, /it is an HTML page with the title "Gone fishing", not JSON/);
   const refused = await rejection(world.session.fetchJson("/v1/stations"));
-  assertMatch(refused.message, /answered 400 \(an HTML page with the title "Gone fishing"\)/);
+  assertMatch(refused.message, /responded with 400 \(an HTML page with the title "Gone fishing"\)/);
 });

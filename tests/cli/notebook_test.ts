@@ -69,7 +69,7 @@ Deno.test("notebook writes a file once, and replaces no other", () =>
         [
           "new/folder/wind.ipynb/a.ipynb",
           "FILE",
-          /its folder does not exist; name another folder/,
+          /its folder does not exist; choose another folder/,
         ],
       ] as const
     ) {

@@ -202,7 +202,7 @@ Deno.test("an API that refuses a new token: its scopes and the words for the tic
 
 Deno.test("a token without scopes, and one with odd scopes", async () => {
   for (
-    const [scope, said] of [[undefined, /it does not name its scopes$/], [
+    const [scope, said] of [[undefined, /it does not list its scopes$/], [
       `a\u202e${"b".repeat(400)}`,
       /its scopes: ab{299}…$/,
     ]] as const

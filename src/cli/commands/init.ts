@@ -56,7 +56,7 @@ async function writeSettings(
 ) {
   const named = (envFile ?? environment(ENV_FILE_VARIABLE)) || (nearestEnvFile().path ?? false);
   const { envFile: file, file: found } = resolveSettings({ envFile: named }, true);
-  if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
+  if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
   const problem = found.problem ?? missingFilePermission(file);
   if (problem) throw problem;
 
@@ -132,7 +132,7 @@ function globalFile(): string {
   const folder = Deno.build.os === "windows" ? "APPDATA" : "HOME";
   throw new UsageError(
     `init --global cannot find your configuration folder: ${folder} is not set`,
-    `set ${folder}, or name a file with --env-file`,
+    `set ${folder}, or pass a file with --env-file`,
   );
 }
 

@@ -44,8 +44,8 @@ export interface Answerers {
 /**
  * Takes the steps that the provider requires until it issues tokens.
  *
- * @throws {ChallengeError} If a step remains unanswered. The error's `respond()` continues the
- * login.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a step remains unanswered. The error's
+ * `respond()` continues the login.
  */
 export async function takeSteps(
   login: PasswordLogin,

@@ -82,8 +82,9 @@ export async function stepOf(
  * Sends the answers to a step.
  *
  * @returns The next step, the same step if the user may answer again, or the result of the login.
- * @throws {ChallengeError} If the login must start over.
- * @throws {ProviderError} If the provider neither accepted nor rejected the answer.
+ * @throws {ChallengeError} `CHALLENGE_EXPIRED` if the login must start over.
+ * @throws {ProviderError} If the provider neither accepted nor rejected the answer: `UNREACHABLE`,
+ * `TIMEOUT` and others.
  */
 export async function answerStep(
   login: PasswordLogin,

@@ -143,7 +143,7 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /READONLY|MASTERDOWN/,
     problem: NO_WRITES,
-    fix: "name the primary in AUTH_STORE, not a replica, and try again",
+    fix: "set AUTH_STORE to the primary, not a replica, and try again",
   },
   {
     pattern: /OOM|MISCONF|LOADING/,

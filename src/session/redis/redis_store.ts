@@ -48,7 +48,7 @@ const LONGEST_PAUSE_MS = 1_000;
 /** A request without the lock. */
 const NO_LOCK: LockRequest = { owner: "", lockMs: 0 };
 
-/** One attempt if the caller can do without the answer. */
+/** One attempt if the caller can do without the reply. */
 const BRIEFLY: Attempts = { ms: 0, isNeeded: false };
 
 /** The time for which a request is repeated. */
@@ -68,7 +68,7 @@ export class RedisStore implements TokenStore {
   #known: Known = { ...NOTHING_KEPT, stored: NOTHING };
   /** The content that the session last adopted. */
   #adopted = NOTHING;
-  /** The data in the last answer. */
+  /** The data in the last reply. */
   #savedData = "";
   /** The server's clock minus this machine's, in milliseconds. */
   #clockOffsetMs = 0;
@@ -82,8 +82,8 @@ export class RedisStore implements TokenStore {
   ) {}
 
   /**
-   * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was
-   * sent.
+   * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing can
+   * be sent.
    */
   static async open(session: StoredSession): Promise<RedisStore> {
     const { configuration, notices } = session;
@@ -153,7 +153,7 @@ export class RedisStore implements TokenStore {
       `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this login is for ` +
         "another account",
       [
-        "name that account after the # of AUTH_STORE (store)",
+        "put that account after the # of AUTH_STORE (store)",
         { inProgram: ", or make a session for it with createSession()" },
       ],
     );
@@ -262,7 +262,7 @@ export class RedisStore implements TokenStore {
     }
   }
 
-  /** Sends one request, and adopts the record in the answer if another process wrote it. */
+  /** Sends one request, and adopts the record in the reply if another process wrote it. */
   async #ask(lock: LockRequest, limitMs: number): Promise<Answer> {
     const { name, account, host } = this.address;
     const answer = await exchange(this.connection, name, this.#known, lock, limitMs);
@@ -277,7 +277,7 @@ export class RedisStore implements TokenStore {
     };
     if (isNews()) {
       const tokens = await this.#opened(kept);
-      // Meanwhile, the answer to another request may have contained a later record.
+      // In the meantime, the reply to another request may have contained a later record.
       if (isNews()) this.#known = { ...kept, stored: { tokens } };
     }
     this.session.notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");

@@ -6,7 +6,7 @@ import { closest } from "../errors/closest.ts";
 import { setLogLevel } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
-/** What does here what these commands of other programs do. */
+/** Commands of other programs, and the command here that does the same. */
 const HABITS: Readonly<Record<string, string>> = {
   whoami: "platform-auth status says who is signed in",
   version: "use platform-auth --version",

@@ -67,7 +67,7 @@ export class EnvStore implements TokenStore {
     } finally {
       lock.release();
       this.#outdateSettings();
-      // Git runs after the lock is released, because it may take some time.
+      // Git may take some time, so it runs after the lock is released.
       if (isSaved) await this.#reportGit();
     }
   }
@@ -138,7 +138,7 @@ export class EnvStore implements TokenStore {
       this.session.notices.set(
         "STORED_IGNORED",
         `ACCESS_TOKEN in ${this.path} seems to belong to another program and is ignored`,
-        "name another file in AUTH_ENV_FILE (envFile), because a login would overwrite it",
+        "set AUTH_ENV_FILE (envFile) to another file, or a login overwrites these tokens",
       );
       return undefined;
     }

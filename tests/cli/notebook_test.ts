@@ -65,11 +65,11 @@ Deno.test("notebook writes a file once, and replaces no other", () =>
     assertMatch(cells[3].source, /\nawait table\(rows\);$/);
     for (
       const [name, code, message] of [
-        ["new/folder/wind.ipynb", "FILE_EXISTS", /it exists already; choose another name/],
+        ["new/folder/wind.ipynb", "FILE_EXISTS", /it already exists; choose another name/],
         [
           "new/folder/wind.ipynb/a.ipynb",
           "FILE",
-          /its folder does not exist; name another folder/,
+          /its folder does not exist; choose another folder/,
         ],
       ] as const
     ) {

@@ -38,7 +38,7 @@ async function create(file: string): Promise<string> {
     return specifier;
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
-      const problem = `Cannot save ${file}: it exists already`;
+      const problem = `Cannot save ${file}: it already exists`;
       throw new ConfigError("FILE_EXISTS", problem, "choose another name", error);
     }
     throw explained(file, error);

@@ -176,14 +176,17 @@ function withResults(notebook: Notebook, results: ReadonlyMap<CodeCell, CellResu
   return shown;
 }
 
-/** Text that differs in every run would make every update a change of the file. */
+/**
+ * Amounts that differ in every run would make every update a change of the file. The unstable cells of
+ * a notebook are kept or replaced together, because one may show the sum of what another shows.
+ */
 function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
   const kept = structuredClone(shown);
   const before = codeCells(committed);
   for (const [index, { number, cell }] of codeCells(kept).entries()) {
     const old = before[index]?.cell.outputs ?? [];
     if (!hasTag(cell, UNSTABLE)) continue;
-    if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) continue;
+    if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) return shown;
     cell.outputs = old.map((output) =>
       output.output_type === "execute_result" ? { ...output, execution_count: number } : output
     );

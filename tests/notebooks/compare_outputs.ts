@@ -1,6 +1,6 @@
 /**
- * Whether a cell shows again what the committed notebook shows. The folder runs the notebooks
- * (`main.ts`) and tests what it runs them with.
+ * Compares the outputs of a cell with those in the committed notebook. The folder runs the notebooks
+ * (`main.ts`) and tests the code that runs them.
  */
 
 import { stripVTControlCharacters } from "node:util";
@@ -14,8 +14,8 @@ const AMOUNT =
   /(?:\bunder )?\d(?:[\d.,:T-]*\d)?Z?(?:\s(?:s|min|h|(?:second|minute|hour|day|byte)s?|[kMGT]B)\b)?/g;
 
 /**
- * What differs, one sentence each. Kinds (type and MIME keys) have to be the same in order, and so
- * does the text: what is printed, plain text, and the words of HTML. In a cell tagged
+ * Returns the differences, one sentence each. The kinds (type and MIME keys) must be the same, in the
+ * same order, and so must the text: printed text, plain text, and the words of HTML. In a cell tagged
  * `unstable-output`, amounts and line breaks may differ, but not the words.
  */
 export function compareOutputs(
@@ -44,12 +44,12 @@ export function compareOutputs(
   });
 }
 
-/** The text with its amounts and line breaks made the same. */
+/** Replaces each amount with `#` and each line break with a space. */
 export function withoutAmounts(text: string): string {
   return text.replace(/\s+/g, " ").replace(AMOUNT, "#").replace(/#(?: #)+/g, "#");
 }
 
-/** The outputs as text for a report, secrets hidden. */
+/** The outputs as text for a report, without secrets. */
 export function describeOutputs(outputs: readonly Output[]): string {
   return outputs.map((output) => `${kindOf(output)}: ${shorten(plainText(output))}`).join("\n");
 }
@@ -60,14 +60,14 @@ function kindOf(output: Output): string {
   return `${output.output_type} (${Object.keys(output.data).sort().join(", ")})`;
 }
 
-/** The plain text, then the words of HTML. Pictures and colors are no words. */
+/** The plain text, and the words of HTML. */
 function textsOf(output: Output): string[] {
   const html = "data" in output ? String(output.data["text/html"] ?? "") : "";
   const words = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
   return [plainText(output), words];
 }
 
-/** A stack holds places that change with every edit: name and message are what counts. */
+/** The plain text; for an error, its name and message, because every edit changes the stack. */
 function plainText(output: Output): string {
   const text = output.output_type === "stream"
     ? output.text

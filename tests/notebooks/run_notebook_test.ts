@@ -23,7 +23,7 @@ const card = (html: string) => value(cardData(html));
 const showing = (html: string) =>
   `({ [Symbol.for("Jupyter.display")]: () => (${JSON.stringify(cardData(html))}) })`;
 
-/** Cells, and what the run says of each that does not show again what its file has. */
+/** Cells, and the problem that the run reports if the output differs from the file. */
 const CELLS: [cell: Notebook["cells"][number], problem?: RegExp][] = [
   [code("const rows = [1, 2];\nconsole.log('one');\nrows;", [
     printed("one\n"),
@@ -55,12 +55,12 @@ const CELLS: [cell: Notebook["cells"][number], problem?: RegExp][] = [
   [code(RANDOM, [value1], UNSTABLE), /^shows stdout, the file has execute_result/],
   [code(RANGE_ERROR, [thrown("RangeError", "no such station")], ["raises-exception"])],
   [code(RANGE_ERROR, [thrown("RangeError", "other")], ["raises-exception"]), /^shows another text/],
-  // The settings of the person who runs it stay out of the notebook.
+  // The settings of the person who runs it do not reach the notebook.
   [code("Deno.env.has('APP_CLIENT_SECRET');", [value({ "text/plain": "false" })])],
   [code("1;", [value1], ["raises-exception"]), /^is tagged raises-exception and did not fail/],
 ];
 
-Deno.test("runNotebook() names each cell that shows something other than its file", async () => {
+Deno.test("runNotebook() reports each cell whose output differs from its file, in more than amounts if it is unstable", async () => {
   await withEnvironment({ APP_CLIENT_SECRET: "not for notebooks" }, async () => {
     await inFile(CELLS.map(([cell]) => cell), async (path) => {
       const { problems } = await runNotebook(path);
@@ -74,7 +74,7 @@ Deno.test("runNotebook() names each cell that shows something other than its fil
   });
 });
 
-Deno.test("runNotebook() with update writes what the cells show, but no token", async () => {
+Deno.test("runNotebook() with update writes the outputs into the file, but no token", async () => {
   const timed = {
     ...code("console.log('hello');\n[1, 2];"),
     metadata: { execution: { t: "now" } },

@@ -101,9 +101,9 @@ function denoImports(
             loader: "ts",
           },
       );
-      // Only the version of the configuration is used.
+      // Only these two lines of the configuration are used.
       build.onLoad({ filter: /\/deno\.json$/ }, () => ({
-        contents: JSON.stringify({ version: VERSION }),
+        contents: JSON.stringify({ name: NAME, version: VERSION }),
         loader: "text",
       }));
     },
@@ -243,6 +243,20 @@ const KEYWORDS =
   "deno jupyter notebook data-science authentication login token jwt refresh-token mfa cognito dotenv"
     .split(" ");
 
+/** What the packages on npm have in common. */
+const PUBLISHED = {
+  version: VERSION,
+  license: found("deno.json", /^ {2}"license": "(.+)"/m),
+  ...(REPOSITORY && { repository: { type: "git", url: `git+${REPOSITORY}.git` } }),
+};
+
+async function writeJson(file: string, value: unknown): Promise<void> {
+  await Deno.writeTextFile(file, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** The folder, within that of the files, with the package that brings Deno along. */
+const CLI_PACKAGE = "npm-cli";
+
 /** The metadata for npm and JSR, and the licenses. */
 async function writeRest(out: string, used: Packages): Promise<void> {
   const exports = Object.keys(ENTRIES).map((entry) => ({
@@ -250,33 +264,30 @@ async function writeRest(out: string, used: Packages): Promise<void> {
     types: `./${entry}.d.ts`,
     default: `./${entry}.js`,
   }));
-  const common = { name: NAME, version: VERSION };
-  const license = found("deno.json", /^ {2}"license": "(.+)"/m);
-  const json = (name: string, value: unknown) =>
-    Deno.writeTextFile(`${out}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
-  await json("package.json", {
-    ...common,
+  await writeJson(`${out}/package.json`, {
+    name: NAME,
+    ...PUBLISHED,
     description: found("mod.ts", /^\/\*\*\n \* ([^]+?)\.\s/).replaceAll("\n * ", " "),
     keywords: KEYWORDS,
-    ...(REPOSITORY && { repository: { type: "git", url: `git+${REPOSITORY}.git` } }),
-    license,
     type: "module",
     sideEffects: false,
     engines: { deno: `>=${OLDEST}` },
     exports: Object.fromEntries(exports.map(({ as, ...files }) => [as, files])),
     types: "./mod.d.ts",
     bin: { "platform-auth": "cli.js" },
+    files: ["/*", `!/${CLI_PACKAGE}`],
     publishConfig: { access: "public" },
   });
-  await json("deno.json", {
-    ...common,
-    license,
+  await writeJson(`${out}/deno.json`, {
+    name: NAME,
+    version: VERSION,
+    license: PUBLISHED.license,
     exports: Object.fromEntries(exports.map((each) => [each.as, each.default])),
     // Otherwise the package.json next to it would forbid the packages that are loaded on demand.
     nodeModulesDir: "none",
     lock: false,
     // This folder is ignored by git, and what git ignores is published only if it is named here.
-    publish: { exclude: ["!**/*"] },
+    publish: { exclude: ["!**/*", CLI_PACKAGE] },
   });
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"]) {
     await Deno.copyFile(`${ROOT}${name}`, `${out}/${name}`);
@@ -290,6 +301,20 @@ async function writeRest(out: string, used: Packages): Promise<void> {
   await Deno.writeTextFile(`${out}/NOTICE`, [intro, ...licenses].join("\n"));
 }
 
+/** The package for a computer with Node: the command line, and a launcher that runs it with Deno. */
+async function writeCliPackage(out: string): Promise<void> {
+  const folder = `${out}/${CLI_PACKAGE}`;
+  await Deno.mkdir(folder);
+  const { name, ...rest } = JSON.parse(read("npm/package.json"));
+  await writeJson(`${folder}/package.json`, { name, ...PUBLISHED, keywords: KEYWORDS, ...rest });
+  for (const name of ["launcher.cjs", "README.md"]) {
+    await Deno.copyFile(`${ROOT}npm/${name}`, `${folder}/${name}`);
+  }
+  for (const name of ["cli.js", "LICENSE", "NOTICE"]) {
+    await Deno.copyFile(`${out}/${name}`, `${folder}/${name}`);
+  }
+}
+
 if (import.meta.main) {
   const out = resolve(Deno.args[0] ?? `${ROOT}dist`);
   await Deno.mkdir(out, { recursive: true });
@@ -300,6 +325,7 @@ if (import.meta.main) {
   await writeModules(out, used);
   await writeDeclarations(out);
   await writeRest(out, used);
+  await writeCliPackage(out);
   const sizes = Object.keys(ENTRIES).map((entry) => {
     const kib = Deno.statSync(`${out}/${entry}.js`).size / 1024;
     return `${entry}.js ${kib.toFixed(0)} KiB`;

@@ -1,4 +1,4 @@
-/** The same with nothing of Node's: two lines of the `.env` are searched for as plain text. */
+/** The same without a Node module: finds two lines of the `.env` by searching the plain text. */
 const text = Deno.readTextFileSync(".env");
 const setting = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(text)?.[1] ?? "";
 const answer = await fetch(`${setting("API_BASE_URL")}/v1/whoami`, {

@@ -1,12 +1,12 @@
 import { pathOf, run } from "./processes.ts";
 
-/** How much code a script brings along, in KiB. */
+/** The amount of code that a script loads, in KiB. */
 export interface BytesLoaded {
   /** Source of the modules that the import itself loads. */
   readonly source: number;
-  /** Source of modules that are only imported when they are needed. */
+  /** Source of the modules that are imported on demand. */
   readonly onDemand: number;
-  /** The npm packages in the graph, whole. */
+  /** The whole npm packages of the graph. */
   readonly packages: number;
 }
 

@@ -9,24 +9,24 @@ import { pathOf } from "./processes.ts";
 import { figure, rangeText, type Target } from "./report.ts";
 import type { Summary } from "./stats.ts";
 
-/** How many workers, and how many rounds of it: 40 commands take seconds. */
+/** The numbers of workers, each with its number of rounds: 40 commands take seconds. */
 const ROUNDS: ReadonlyMap<number, number> = new Map([[1, 20], [8, 12], [40, 8]]);
 
-/** A way by which workers on many machines share a session. */
+/** A way for workers on many machines to share a session. */
 interface Way {
   readonly name: string;
   /** The options of each worker. */
   readonly worker: SessionOptions;
-  /** A session on the same place that is not one of the workers'. */
+  /** A session in the same store that does not belong to a worker. */
   readonly outsider: Session;
-  /** What must be done for the session itself to have ended, beside the clocks of the workers. */
+  /** Makes the session itself expire, in addition to advancing the workers' clocks. */
   end?(): Promise<void>;
 }
 
 interface Point {
   readonly way: string;
   readonly workers: number;
-  /** The most of all rounds. */
+  /** The maximum over all rounds. */
   readonly requests: number;
   readonly commands: number;
   readonly valid: Summary;
@@ -34,7 +34,7 @@ interface Point {
   readonly expired: Summary;
 }
 
-/** Worker processes that meet an expired session at the same moment, by each way to share it. */
+/** Worker processes that find an expired session at the same moment, for each way to share it. */
 export const clusters: Part = async (effort) => {
   const folder = await Deno.makeTempDir({ prefix: "bench-" });
   await using resources = new AsyncDisposableStack();
@@ -47,7 +47,7 @@ export const clusters: Part = async (effort) => {
   }
   const points: Point[] = [];
   for (const way of ways) {
-    // In a quick run, too, several workers meet.
+    // Even a quick run has several workers at once.
     for (const [size, full] of [...ROUNDS].slice(0, effort.largest < 1 ? 2 : 3)) {
       points.push(await measure(world, way, size, rounds(full, effort)));
     }
@@ -62,7 +62,7 @@ export const clusters: Part = async (effort) => {
         "way",
         "workers",
         "requests to the provider",
-        "last answer, valid token",
+        "last response, valid token",
         "refreshed by another",
         "expired session",
         "expired over valid",
@@ -77,7 +77,7 @@ export const clusters: Part = async (effort) => {
         rangeText(expired.interval),
       ]),
       notes: [
-        `Commands that ran, each a process of its own: ${commands.join(", ")} workers.`,
+        `Commands that ran, each in a separate process: ${commands.join(", ")} workers.`,
         ...(NO_REDIS ? [`Left out: the store (${NO_REDIS.reason}).`] : []),
       ],
     }],
@@ -92,14 +92,17 @@ export const clusters: Part = async (effort) => {
   };
 };
 
-/** One machine, or a disk that all share. */
+/** One machine, or a disk that all machines share. */
 async function byEnvFile(world: LoadWorld, folder: string): Promise<Way> {
   const envFile = `${folder}/.env`;
   await Deno.writeTextFile(envFile, world.lines, { mode: 0o600 });
   return { name: "`.env`", worker: { envFile }, outsider: createSession({ envFile }) };
 }
 
-/** What `ssh` would start on another machine: the command line, on a session in another folder. */
+/**
+ * The command that `ssh` would start on another machine: the command line, with a session in
+ * another folder.
+ */
 async function byCommand(world: LoadWorld, folder: string): Promise<Way> {
   const envFile = `${folder}/elsewhere/.env`;
   await Deno.mkdir(`${folder}/elsewhere`);
@@ -114,7 +117,7 @@ async function byCommand(world: LoadWorld, folder: string): Promise<Way> {
     },
     outsider: createSession({ envFile }),
     async end() {
-      // The command has a clock of its own.
+      // The command has its own clock.
       const ended = new Date(Date.now() - 60_000).toISOString();
       const text = await Deno.readTextFile(envFile);
       const line = /^(ACCESS_TOKEN_EXPIRES_AT=).*$/m;

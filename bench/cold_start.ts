@@ -25,7 +25,7 @@ import {
 const LOGIN_ROUNDS = 50;
 const RESUME_ROUNDS = 150;
 
-/** The names of the subjects, by which the tables find them. */
+/** The names by which the tables find the subjects. */
 const BARE = "bare fetch";
 const RELEASED = "ours, released file";
 const SOURCE = "ours, source";
@@ -33,7 +33,7 @@ const SMALLER = "bare fetch, no `node:util`";
 
 type Settings = Readonly<Record<string, string>>;
 
-/** Whole processes, from start to exit: login to first answer, and resume to first answer. */
+/** Whole processes, from start to exit: login to first response, and resume to first response. */
 export const coldStart: Part = async (effort) => {
   await using confidential = await startServer<Settings>("sandbox_process.ts", ['{"words":"aws"}']);
   await using open = await startServer<Settings>("sandbox_process.ts", [
@@ -64,7 +64,7 @@ export const coldStart: Part = async (effort) => {
     const resumeSamples = await compete(resumes, rounds(RESUME_ROUNDS, effort));
     const resume = compare(resumeSamples, BARE);
     const besideSmaller = compare(resumeSamples, SMALLER);
-    const resumeTable = await tableOf("Cold start: resume to first API answer", resumes, resume);
+    const resumeTable = await tableOf("Cold start: resume to first API response", resumes, resume);
     const notes = [RELEASED, SOURCE].map((name) => {
       const { ratio = NaN, interval = [NaN, NaN] as const } = besideSmaller.get(name) ?? {};
       return `- Over the baseline without \`node:util\`: ${name} ${figure(ratio)} × ` +
@@ -73,7 +73,7 @@ export const coldStart: Part = async (effort) => {
     return {
       part: "cold-start",
       tables: [
-        await tableOf("Cold start: login to first API answer", logins, login),
+        await tableOf("Cold start: login to first API response", logins, login),
         { ...resumeTable, notes: [...resumeTable.notes ?? [], ...notes] },
         await loadedTable(folder, released, effort.peers),
       ],
@@ -101,7 +101,10 @@ export const coldStart: Part = async (effort) => {
   }
 };
 
-/** What people log in with today. One of them knows no client secret and needs a world without. */
+/**
+ * The clients with which people log in today. One of them does not support a client secret, so it
+ * gets a server without one.
+ */
 async function peerLogins(
   folder: string,
   env: Settings,
@@ -134,7 +137,7 @@ export async function compete(
   );
 }
 
-/** Times beside peak memory, which is measured in runs of its own. */
+/** Times and peak memory, which is measured in separate runs. */
 export async function tableOf(
   title: string,
   contenders: readonly (Contender | Skipped)[],

@@ -3,8 +3,9 @@ import { pathOf, run } from "./processes.ts";
 import { markdownOf, type PartResult } from "./report.ts";
 
 /**
- * Replaces the text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` by the tables of the part of
- * that name, and of `machine` by what they were measured on. Parts that were not run stay.
+ * Replaces the text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` with the tables of the
+ * part of that name, and between those of `machine` with a description of the machine. Parts that
+ * were not run stay unchanged.
  */
 export async function writeTables(
   path: string,
@@ -15,7 +16,7 @@ export async function writeTables(
   text = replaceBlock(text, "machine", machineText(machine));
   for (const result of results) text = replaceBlock(text, result.part, markdownOf(result));
   await Deno.writeTextFile(path, text);
-  // Notes may be longer than a line.
+  // Notes may have several lines.
   const args = ["fmt", "--quiet", path];
   await run({ command: Deno.execPath(), args, cwd: pathOf(".") });
 }

@@ -10,14 +10,17 @@ const LOOP = "a loop of fetch";
 const CURL = "curl --parallel";
 const MOST_KEPT = 100_000;
 
-/** Many small files, from beside and from far, and a few long ones, saved four at once. */
+/**
+ * Many small files, from a near and from a distant server, and a few large ones, saved four at a
+ * time.
+ */
 export const downloads: Part = async (effort) => {
   await using server = await startServer<{ origin: string }>("file_server.ts");
   const { origin } = server.hello;
   const sets = [
     { name: "files of 20 kB", count: scaled(2_000, effort), path: "20000", full: 12 },
     {
-      name: "files of 20 kB, each answered after 10 ms",
+      name: "files of 20 kB, each sent after 10 ms",
       count: scaled(500, effort),
       path: "20000/10",
       full: 6,
@@ -42,8 +45,8 @@ export const downloads: Part = async (effort) => {
         rangeText(interval),
       ]),
       notes: [
-        `Ratios are to ${reference}. Only downloadAll() waits until the disk has each file, which it ` +
-        "gives its name then; the others write under the name at once.",
+        `Ratios are to ${reference}. Only downloadAll() waits until each file is on the disk before ` +
+        "it renames the file; the others write under the final name at once.",
       ],
     });
     data[title] = [...compared];
@@ -74,8 +77,8 @@ async function measure(
       (_, at) => [`${address}/${at}`, `${inner}/${at}`] as const,
     );
     const time = await timed(() => work(items));
-    // Emptied, not removed: where ext4 has just removed thousands of files, it takes ten times as long
-    // to make one.
+    // Emptied, not removed: after ext4 has removed thousands of files, it takes ten times as long
+    // to create one.
     for (const [, file] of items) await Deno.truncate(file);
     return time;
   };
@@ -103,7 +106,10 @@ async function measure(
   }
 }
 
-/** What one writes without this module: no token, no digest, no resuming, no name at the end only. */
+/**
+ * The code that people write without this module: no token, no checksum, no resuming, and the final
+ * name from the start.
+ */
 async function loop(items: readonly DownloadItem[]): Promise<void> {
   const left = [...items].reverse();
   await Promise.all(Array.from({ length: AT }, async () => {

@@ -7,10 +7,12 @@ import { fittedExponent, type Summary } from "./stats.ts";
 
 const SIZES = [1, 20, 100, 1_000, 10_000, 100_000];
 const ROUNDS = 15;
-/** A small file is written in so short a time that chance weighs more. */
+/** Writing a small file takes so little time that chance has more influence. */
 const ROUNDS_OF_SMALL = 150;
 
-/** What an update of the token lines of a `.env` costs, by its size, over the bare atomic write. */
+/**
+ * The cost of updating the token lines of a `.env`, by its size, compared with a bare atomic write.
+ */
 export const envUpdate: Part = async (effort) => {
   const folder = await Deno.makeTempDir({ prefix: "bench-" });
   try {
@@ -41,7 +43,7 @@ export const envUpdate: Part = async (effort) => {
       const [bareOne, update, edit] = ["bare", "update", "edit"].map((it) => compared.get(it));
       if (bareOne && update && edit) points.push({ lines, bare: bareOne, update, edit });
     }
-    // Below a thousand lines the disk is what is measured.
+    // Below a thousand lines, the disk dominates.
     const large = points.filter(({ lines }) => lines >= 1_000);
     const exponent = fittedExponent(
       large.map(({ lines }) => lines),
@@ -88,8 +90,8 @@ function growth(measured: number): Target {
 }
 
 /**
- * A file that holds the token lines in its middle, so that these are replaced in place. Its lines are
- * short, because a `.env` may not be larger than 1 MiB.
+ * A file that contains the token lines in its middle, so that they are replaced in place. A `.env`
+ * must not be larger than 1 MiB, so the lines are short.
  */
 function textOf(lines: number): string {
   const text = Array.from(
@@ -114,7 +116,7 @@ function newTokens(): Map<string, string | undefined> {
   ]);
 }
 
-/** The least that an atomic write that lasts through a power cut takes. */
+/** The minimum for an atomic write that survives a power cut. */
 async function bareReplace(path: string, text: string): Promise<void> {
   const temporary = `${path}.tmp`;
   {

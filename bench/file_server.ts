@@ -1,6 +1,6 @@
 /**
- * Serves `/<bytes>/<name>` as so many bytes with an ETag, and `/<bytes>/<ms>/<name>` after so many
- * milliseconds. Prints where it is.
+ * Serves `/<bytes>/<name>` as that many bytes with an ETag, and `/<bytes>/<ms>/<name>` after that
+ * many milliseconds. Prints its address.
  */
 const LONGEST = 50_000_000;
 const bytes = new Uint8Array(LONGEST).map((_, at) => at % 251);

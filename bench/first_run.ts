@@ -9,7 +9,7 @@ import { median } from "./stats.ts";
 const IMPORT_ROUNDS = 25;
 const CLONE_ROUNDS = 3;
 
-/** What people run first, in a clone with an empty cache. */
+/** The commands that people run first, in a clone with an empty cache. */
 const COMMANDS = [
   { name: "`deno task demo`", args: ["task", "demo"] },
   { name: "`deno task demo` at 1 MB/s", args: ["task", "demo"], bytesPerSecond: 1_000_000 },
@@ -17,19 +17,19 @@ const COMMANDS = [
   { name: "first cells of notebook 01", args: ["run", "-A", "notebooks/first_cells.ts"] },
 ];
 
-/** What users of the AWS SDK install first, through the same link and without a cache. */
+/** The package that users of the AWS SDK install first, over the same link and without a cache. */
 const SDK = "@aws-sdk/client-cognito-identity-provider";
 
 type SlowServer = Server<{ url: string }>;
 
-/** What the very first run fetches and takes: the cache is empty, the network slow. */
+/** Downloads and duration of the very first run, with an empty cache and a slow network. */
 export const firstRun: Part = async (effort) => {
   await using server: SlowServer = await startServer("slow_server.ts", [
     ROOT,
     await releasedFolder(),
   ]);
   const byUrl = await importByUrl(server, rounds(IMPORT_ROUNDS, effort));
-  // Without peers no other machine is asked.
+  // Without peers, no request leaves this machine.
   const inClone = effort.peers ? await runInClone(server, rounds(CLONE_ROUNDS, effort)) : undefined;
   return {
     part: "first-run",
@@ -45,7 +45,7 @@ interface Found {
   readonly data: unknown;
 }
 
-/** `import` by URL, beside that of a module of one line. */
+/** `import` by URL, compared with the import of a module of one line. */
 async function importByUrl(server: SlowServer, count: number): Promise<Found> {
   const paths = {
     "module of one line": "~one-line.js",
@@ -90,7 +90,7 @@ async function importByUrl(server: SlowServer, count: number): Promise<Found> {
   };
 }
 
-/** The first commands in a clone, next to the installation of the AWS SDK. */
+/** The first commands in a clone, compared with the installation of the AWS SDK. */
 async function runInClone(server: SlowServer, count: number): Promise<Found> {
   const folder = await Deno.makeTempDir({ prefix: "bench-clones-" });
   try {
@@ -101,7 +101,7 @@ async function runInClone(server: SlowServer, count: number): Promise<Found> {
     const targets: Target[] = [];
     const data: Record<string, unknown> = {};
     for (const { name, args, bytesPerSecond = 10_000_000 } of COMMANDS) {
-      // The server keeps the registry's responses from here on.
+      // From here on, the server has the registry's responses in memory.
       await setLink(server, 0);
       await runEmpty(server, clone, args);
       await setLink(server, bytesPerSecond);
@@ -143,7 +143,7 @@ async function runInClone(server: SlowServer, count: number): Promise<Found> {
   }
 }
 
-/** What the first cells of the first notebook do, up to the one that imports. */
+/** The code of the first cells of the first notebook, up to the one that imports. */
 async function firstCells(clone: string): Promise<string> {
   const { cells }: { cells: { cell_type: string; source: string | string[] }[] } = JSON.parse(
     await Deno.readTextFile(`${clone}/notebooks/01_portal_token.ipynb`),
@@ -159,17 +159,17 @@ async function setLink(server: SlowServer, bytesPerSecond: number): Promise<void
   await answer.body?.cancel();
 }
 
-/** What a run fetched, and its time. */
+/** The requests and bytes of a run, and its duration. */
 interface Measured extends Fetched {
   readonly milliseconds: number;
 }
 
-/** A run with an empty cache, and the time of the next one. */
+/** A run with an empty cache, and the duration of the next run. */
 interface Run extends Measured {
   readonly again: number;
 }
 
-/** Runs Deno with an empty cache, and once more with what is in it then. */
+/** Runs Deno with an empty cache, and again with the cache that results. */
 async function runEmpty(
   server: SlowServer,
   cwd: string,

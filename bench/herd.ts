@@ -1,10 +1,12 @@
 import type { SessionOptions } from "../mod.ts";
 import { pathOf } from "./processes.ts";
 
-/** What the processes of a herd meet: a token that is good, or one that has just ended. */
+/** The token that the processes of a herd find: a valid one, or one that has just expired. */
 export type Meeting = "valid" | "expired";
 
-/** Processes that are ready to call at the same moment, each with a session of its own on the same place. */
+/**
+ * Processes that are ready to call at the same moment, each with its own session in the same store.
+ */
 export class Herd implements AsyncDisposable {
   readonly #workers: readonly Worker[];
 
@@ -20,9 +22,10 @@ export class Herd implements AsyncDisposable {
   }
 
   /**
-   * Spreads the calls over the processes, as evenly as they go, and waits for the last answer.
+   * Distributes the calls over the processes as evenly as possible, and waits for the last
+   * response.
    *
-   * @returns How many commands the processes ran for them.
+   * @returns The number of token commands that the processes ran.
    */
   async rush(meeting: Meeting, calls: number): Promise<number> {
     const commands = await Promise.all(this.#workers.map(async (worker, at) => {

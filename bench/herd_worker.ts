@@ -1,7 +1,7 @@
 /**
- * One of the processes of a herd. Reads lines `valid <calls>` and `expired <calls>`, makes that many calls
- * at once, and when the last one was answered says how many commands it ran for them. Before `expired`
- * its monotonic clock jumps, so that the token it holds has ended.
+ * One of the processes of a herd. Reads lines `valid <calls>` and `expired <calls>`, makes that
+ * many calls at once, and after the last response prints the number of token commands that it ran.
+ * Before `expired`, its monotonic clock jumps, so that its token has expired.
  */
 import { createSession } from "../mod.ts";
 
@@ -23,13 +23,13 @@ Deno.Command = class extends Deno.Command {
 console.log(commands);
 
 for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-  // The other side waits for each answer, so a chunk is a line.
+  // The other side waits for each reply, so a chunk is a line.
   const [kind, calls] = chunk.trim().split(" ");
   if (kind === "expired") jump += 7_200_000;
   commands = 0;
   await Promise.all(Array.from({ length: Number(calls) }, async () => {
     const response = await session.authFetch(url);
-    if (!response.ok) throw new Error(`the server answered ${response.status}`);
+    if (!response.ok) throw new Error(`the server responded with ${response.status}`);
     await response.arrayBuffer();
   }));
   console.log(commands);

@@ -7,7 +7,7 @@ import { denoContender, releasedContender } from "./subjects.ts";
 
 const ROUNDS = 200;
 
-/** What `import` of the module costs, beside zod alone: whole processes that do nothing else. */
+/** The cost of `import`, compared with that of zod alone: whole processes that do nothing else. */
 export const importCost: Part = async (effort) => {
   const released = `${await releasedFolder()}/mod.js`;
   const folder = await Deno.makeTempDir({ prefix: "bench-" });

@@ -1,14 +1,14 @@
 import { summarize, type Summary } from "./stats.ts";
 
-/** Something to be measured: does its work once and resolves to what it cost. */
+/** A subject of a measurement: does its work once and resolves to the cost. */
 export interface Subject {
   readonly name: string;
   measure(): Promise<number>;
 }
 
 /**
- * Measures subjects in turn, A B C A B C …, so that whatever else the machine does meets all of them
- * alike. Each round begins with another subject. One round before is thrown away.
+ * Measures subjects in turn, A B C A B C …, so that other load on the machine affects all of them
+ * equally. Each round begins with another subject. A first round is discarded.
  *
  * @returns The samples by name, in the order of the rounds.
  */
@@ -29,7 +29,7 @@ export async function interleave(
   return samples;
 }
 
-/** Sums up each subject beside the reference. */
+/** Summarizes each subject, compared with the reference. */
 export function compare(
   samples: ReadonlyMap<string, readonly number[]>,
   reference: string,
@@ -38,7 +38,7 @@ export function compare(
   return new Map([...samples].map(([name, values]) => [name, summarize(values, beside)]));
 }
 
-/** Milliseconds that the work takes. */
+/** Duration of the work in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();

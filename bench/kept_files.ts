@@ -1,7 +1,7 @@
 /**
- * Keeps so many files that are there, from an async list, and prints by how many MiB the memory grew, and the
- * heap once it was cleared (`--v8-flags=--expose-gc`).
- * A thousand links to one folder make a hundred thousand paths of a hundred files.
+ * Runs `downloadAll()` on a given number of existing files, from an async iterable. Prints by how
+ * many MiB the memory grew, and the heap after a garbage collection (`--v8-flags=--expose-gc`). A
+ * thousand links to one folder turn a hundred files into a hundred thousand paths.
  */
 import { createSession, type DownloadItem } from "../mod.ts";
 

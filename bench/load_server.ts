@@ -1,7 +1,7 @@
 /**
- * A plain token endpoint and API, so fast that what is measured is the client. The API answers every
- * path `/bytes/<n>` with n bytes and wants a token that has not ended; `/count` tells how many requests the
- * token endpoint has had. With the argument `rotate` each refresh token is good for one refresh.
+ * A plain token endpoint and API, so fast that only the client is measured. The API returns n bytes
+ * for the path `/bytes/<n>` and requires a valid token; `/count` returns the number of requests to
+ * the token endpoint. With the argument `rotate`, each refresh token is valid for one refresh.
  */
 const rotates = Deno.args.includes("rotate");
 const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -42,7 +42,7 @@ function issued(): Response {
   });
 }
 
-/** Refuses a refresh token that is not the latest one. */
+/** Refuses any refresh token but the latest. */
 async function rotated(request: Request): Promise<Response> {
   const { AuthParameters: { REFRESH_TOKEN: given = refreshToken } } = await request.json();
   if (given !== refreshToken) {

@@ -1,19 +1,19 @@
 import type { SessionOptions } from "../mod.ts";
 import { type Server, startServer } from "./processes.ts";
 
-/** The load server, and what a session needs to use it. */
+/** The load server, and the settings with which a session uses it. */
 export interface LoadWorld extends AsyncDisposable {
   readonly url: string;
-  /** The token that the API takes at first. */
+  /** The token that the API accepts at first. */
   readonly token: string;
   readonly options: SessionOptions;
-  /** The same as lines of a `.env`. */
+  /** The settings as lines of a `.env`. */
   readonly lines: string;
-  /** How many requests the token endpoint has had. */
+  /** The number of requests to the token endpoint so far. */
   tokenRequests(): Promise<number>;
 }
 
-/** @param words `rotate`: each refresh token is good for one refresh, with no grace. */
+/** @param words `rotate`: each refresh token is valid for one refresh, without a grace period. */
 export async function startLoadWorld(...words: "rotate"[]): Promise<LoadWorld> {
   const server: Server<{ url: string; token: string }> = await startServer("load_server.ts", words);
   const { url, token } = server.hello;

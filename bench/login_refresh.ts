@@ -7,14 +7,14 @@ import { summaryColumns, summaryRows, valueTarget } from "./report.ts";
 const ROUNDS = 200;
 const LARGE = "portal token of 1 MB, memory only";
 
-/** What a login and a refresh take in a process that is warm, over the bare request. */
+/** The duration of a login and of a refresh in a warm process, compared with the bare request. */
 export const loginRefresh: Part = async (effort) => {
   await using world = await startLoadWorld();
   const folder = await Deno.makeTempDir({ prefix: "bench-" });
   try {
     const inMemory = createSession(world.options);
     const inFile = createSession({ ...world.options, envFile: `${folder}/.env` });
-    // Like ours, which reuses no connection, so that a login is never sent twice.
+    // Like this module, this reuses no connection, so that a login is never sent twice.
     const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
     const post = async (init: RequestInit & { client?: Deno.HttpClient }) => {
       const response = await fetch(world.url, { method: "POST", body: "{}", ...init });
@@ -56,7 +56,7 @@ export const loginRefresh: Part = async (effort) => {
   }
 };
 
-/** A token of so many characters, nearly all of them in a claim. */
+/** A token of the given length, nearly all of it in one claim. */
 function tokenOf(length: number): string {
   const part = (value: unknown) =>
     new TextEncoder().encode(JSON.stringify(value))

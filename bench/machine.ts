@@ -1,11 +1,11 @@
-/** What the figures were measured on, as far as the system tells. */
+/** The machine on which the figures were measured, as far as the system reports it. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
   readonly memoryGib: number;
   readonly system: string;
   readonly deno: string;
-  /** Mean number of running processes in the last minute: what else the machine did. */
+  /** Mean number of running processes in the last minute, as a measure of other load. */
   readonly load: number;
 }
 

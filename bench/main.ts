@@ -1,6 +1,6 @@
 /**
- * Measures what the client costs beside bare requests and beside what people use today: from source and
- * as released.
+ * Measures the cost of the client, from source and as released, compared with bare requests and
+ * with other clients.
  *
  * `deno task bench [--only=PART]… [--quick] [--json] [--write]`: prints tables, or JSON; `--write` puts the
  * tables into bench/README.md, too.
@@ -38,7 +38,7 @@ const PARTS: Readonly<Record<string, Part>> = {
 
 const FULL: Effort = { share: 1, largest: 1, peers: true };
 const QUICK: Effort = { share: 0.25, largest: 0.1, peers: true };
-/** One of each, to see that all parts run. */
+/** One of each, to check that all parts run. */
 const SMOKE: Effort = { share: 0, largest: 0, peers: false };
 
 const { values } = parseArgs({
@@ -69,7 +69,7 @@ for (const name of names) {
     const result = await part(effort);
     results.push(result);
     if (!values.json) console.log(`\n## ${name}\n\n${markdownOf(result)}`);
-    // Part by part: what was measured is not lost when a later one fails.
+    // Written part by part, so that the results are not lost if a later part fails.
     if (values.write) await writeTables(pathOf("README.md"), machine, [result]);
   } catch (error) {
     failed++;

@@ -7,7 +7,7 @@ import { summaryColumns, summaryRows, valueTarget } from "./report.ts";
 const ROUNDS = 60;
 const CALLS = 10_000;
 
-/** What `authFetch` itself does for a call with a valid token: the network is replaced by a stub. */
+/** The work of `authFetch` itself for a call with a valid token. A stub replaces the network. */
 export const ownWork: Part = async (effort) => {
   await using world = await startLoadWorld();
   const answer = new Response(null);
@@ -48,7 +48,7 @@ export const ownWork: Part = async (effort) => {
     ...row,
     `${Math.round(heap.get(String(row[0])) ?? NaN)} B`,
   ]);
-  /** What it takes more than the stub, in µs. */
+  /** The additional time compared with the stub, in µs. */
   const ownTarget = (name: string, limit: number) => {
     const beside = samples.get("stub alone") ?? [];
     const own = (samples.get(name) ?? []).map((ns, at) => (ns - (beside[at] ?? NaN)) / 1_000);
@@ -71,7 +71,10 @@ export const ownWork: Part = async (effort) => {
   };
 };
 
-/** A collection in between makes the heap smaller, so the smallest growth above zero counts. */
+/**
+ * A garbage collection in between makes the heap smaller, so the smallest growth above zero is
+ * used.
+ */
 async function bytesPerCall(call: () => Promise<unknown>): Promise<number> {
   const tries: number[] = [];
   for (let round = 0; round < 20; round++) {

@@ -1,10 +1,13 @@
-/** A client that sends a GET with the token and reads the answer to its end. */
+/** A client that sends a GET with the token and reads the response to its end. */
 export interface Caller {
   readonly name: string;
   get(url: string): Promise<ArrayBuffer>;
 }
 
-/** Clients from npm that add a header to every call; one that cannot be loaded is said and left out. */
+/**
+ * Clients from npm that add a header to every call. One that cannot be loaded is reported and left
+ * out.
+ */
 export async function peerCallers(
   token: string,
 ): Promise<{ callers: Caller[]; skipped: string[] }> {

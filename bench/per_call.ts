@@ -7,8 +7,9 @@ import { figure, rangeText, ratioTarget, type Target } from "./report.ts";
 import type { Summary } from "./stats.ts";
 
 /**
- * Many short rounds: what else the machine does comes in bursts, which then meet few of them. `peers` is
- * the number of rounds with the other clients, which are too far off to need as many.
+ * Many short rounds: other load on the machine comes in bursts, which then affect only a few
+ * rounds. `peers` is the number of rounds with the other clients, which differ too much to need as
+ * many.
  */
 const LOADS = [
   { size: 1_024, concurrent: 1, calls: 20, duels: 2_000, peers: 100 },
@@ -17,7 +18,10 @@ const LOADS = [
   { size: 1_048_576, concurrent: 64, calls: 64, duels: 1_000, peers: 30 },
 ] as const;
 
-/** What a call costs over a bare `fetch` with the same header, beside other wrappers, over real connections. */
+/**
+ * The cost of a call compared with a bare `fetch` with the same header, and with other wrappers,
+ * over real connections.
+ */
 export const perCall: Part = async (effort) => {
   await using world = await startLoadWorld();
   const session = createSession(world.options);
@@ -78,7 +82,7 @@ export const perCall: Part = async (effort) => {
   };
 };
 
-/** Microseconds a call, all of the callers in every round. */
+/** Microseconds per call. Each round includes all callers. */
 async function compete(
   callers: readonly Caller[],
   url: string,
@@ -96,11 +100,11 @@ async function compete(
 }
 
 async function whole(response: Response): Promise<ArrayBuffer> {
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  if (!response.ok) throw new Error(`the server responded with ${response.status}`);
   return await response.arrayBuffer();
 }
 
-/** Makes that many calls, so many at a time. */
+/** Makes the given number of calls, a given number at a time. */
 async function drain(
   get: Caller["get"],
   url: string,

@@ -9,13 +9,13 @@ export interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What a program wrote, and how long the whole process took. */
+/** The output of a program, and the duration of the whole process. */
 export interface Finished {
   readonly stdout: string;
   readonly milliseconds: number;
 }
 
-/** @throws {Error} If the program fails, with the end of what it wrote to stderr. */
+/** @throws {Error} If the program fails, with the end of its error output. */
 export async function run(program: Program): Promise<Finished> {
   const { command, args, cwd, env = {} } = program;
   const started = performance.now();
@@ -33,7 +33,7 @@ export async function run(program: Program): Promise<Finished> {
   return { stdout: new TextDecoder().decode(stdout), milliseconds };
 }
 
-/** Peak resident memory of a program in MiB; `undefined` where `/usr/bin/time` is missing. */
+/** Peak resident memory of a program in MiB; `undefined` if `/usr/bin/time` is missing. */
 export async function peakMemory(program: Program): Promise<number | undefined> {
   try {
     const report = await Deno.makeTempFile();
@@ -48,7 +48,7 @@ export async function peakMemory(program: Program): Promise<number | undefined> 
   }
 }
 
-/** A server in a process of its own, and the first line it printed, read as JSON. */
+/** A server in a separate process, and the first line that it printed, read as JSON. */
 export interface Server<Hello> extends AsyncDisposable {
   readonly hello: Hello;
 }
@@ -81,7 +81,7 @@ export async function startServer<Hello>(
   };
 }
 
-/** Absolute path of a file: as it is, or from this folder on. */
+/** Absolute path of a file. A relative path starts at this folder. */
 export function pathOf(name: string): string {
   return isAbsolute(name) ? name : fileURLToPath(new URL(name, import.meta.url));
 }

@@ -5,7 +5,10 @@ export const ROOT = pathOf("..");
 
 let built: Promise<string> | undefined;
 
-/** The folder with what is released, built once for this run, so that it is never older than the source. */
+/**
+ * The folder with the released files, built once for this run, so that they are never older than
+ * the source.
+ */
 export function releasedFolder(): Promise<string> {
   return built ??= build();
 }

@@ -1,13 +1,13 @@
 /**
- * Puts this module and two clients from npm through the same network faults, and writes what was
- * measured into `bench/README.md`: `deno run --no-lock -A bench/reliability.ts`
+ * Exposes this module and two clients from npm to the same network faults, and writes the results
+ * into `bench/README.md`: `deno run --no-lock -A bench/reliability.ts`
  */
 import { FAULT_CASES, type FaultCase, startFaultyProvider } from "../tests/faults/fault_cases.ts";
 import { type StartSubject, SUBJECTS } from "./reliability_peers.ts";
 
 const DOCUMENT = new URL("./README.md", import.meta.url);
 const DEADLINE_MS = 10_000;
-/** What has no deadline of its own is left after that. */
+/** A client without its own time limit is abandoned after this time. */
 const PATIENCE_MS = 20_000;
 const AT_ONCE = 4;
 
@@ -74,7 +74,7 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) {
-  // A client that gave up telling may still hold timers and connections, or reject behind our back.
+  // A client that was abandoned may still hold timers and connections, or reject later.
   globalThis.addEventListener("unhandledrejection", (event) => event.preventDefault());
   await main();
   Deno.exit();

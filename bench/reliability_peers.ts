@@ -1,19 +1,22 @@
-/** The clients that are put through the faults of `tests/faults/fault_cases.ts`. The two from npm are loaded here only. */
+/**
+ * The clients that are exposed to the faults of `tests/faults/fault_cases.ts`. Only this file loads
+ * the two from npm.
+ */
 import { AuthError, createSession, ProviderError } from "../mod.ts";
 import type { FaultyProvider } from "../tests/faults/fault_cases.ts";
 
-/** What came of a login or a refresh. */
+/** The outcome of a login or a refresh. */
 export interface Result {
-  /** `ok`, or what the caller can tell the error by. */
+  /** `ok`, or the name or code by which a caller recognizes the error. */
   readonly outcome: string;
-  /** Attempts, where the client tells them. */
+  /** The number of attempts, if the client reports it. */
   readonly attempts: number | undefined;
 }
 
 /** A client that is logged in. */
 export interface Subject {
   run(operation: "login" | "refresh", url: string): Promise<Result>;
-  /** What it keeps afterwards. */
+  /** The tokens that it keeps afterwards. */
   left(): string;
 }
 
@@ -139,7 +142,7 @@ async function startIdentityJs(provider: FaultyProvider): Promise<Subject> {
   };
 }
 
-/** What a caller could tell the error by. */
+/** The name or code by which a caller recognizes the error. */
 function nameOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const { code, name } = error as { code?: unknown; name?: unknown };

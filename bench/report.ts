@@ -1,11 +1,11 @@
 import { type Interval, median, medianInterval, type Summary } from "./stats.ts";
 
-/** A table of one part, as it is printed and kept. */
+/** A table of one part, as it is printed and saved. */
 export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
-  /** How it was measured and what was left out. */
+  /** The method, and whatever was left out. */
   readonly notes?: readonly string[];
 }
 
@@ -13,15 +13,15 @@ export interface Table {
 export interface Target {
   readonly claim: string;
   readonly measured: number;
-  /** Where the figure lies with a probability of 95 %; absent where it does not vary. */
+  /** The 95 % interval of the figure; absent if it does not vary. */
   readonly interval?: Interval;
   readonly limit: number;
-  /** Whether the figure must stay below the limit or reach it. */
+  /** Whether the figure must stay below the limit, or must reach it. */
   readonly wanted: "at most" | "at least";
   readonly unit: string;
 }
 
-/** What one part of the benchmark found. */
+/** The results of one part of the benchmark. */
 export interface PartResult {
   readonly part: string;
   readonly tables: readonly Table[];
@@ -77,12 +77,12 @@ export function summaryRows(
   ]);
 }
 
-/** The heads of those columns. */
+/** The headings of those columns. */
 export function summaryColumns(what: string, reference: string): string[] {
   return [what, "median", "middle half", `ratio to ${reference}`, "95 % interval"];
 }
 
-/** From where to where, as text. */
+/** A range as text. */
 export function rangeText([low, high]: Interval): string {
   return `${figure(low)} to ${figure(high)}`;
 }
@@ -94,7 +94,7 @@ export function figure(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
 
-/** One part as Markdown, which reads well in a terminal too. */
+/** One part as Markdown, which is also easy to read in a terminal. */
 export function markdownOf({ tables, targets }: PartResult): string {
   const blocks = tables.map(tableText);
   if (targets.length > 0) blocks.push(tableText(targetTable(targets)));

@@ -1,13 +1,14 @@
 /**
- * An npm registry and a web server as if they were far away: each answer waits, and all that the registry
- * sends shares one line.
+ * An npm registry and a web server that seem far away: each response is delayed, and all responses
+ * of the registry share one line.
  *
- * What the registry answers comes from the real one, once, and is kept in memory. `/~source/` and
- * `/~released/` are files, `/~one-line.js` is a module of one line, `/~log` tells and forgets what was
- * fetched, `/~link/<bytes per second>` sets how fast the line is, and 0 ends all waiting.
+ * The responses of the registry come from the real one, once, and are kept in memory. `/~source/`
+ * and `/~released/` are files, `/~one-line.js` is a module of one line, `/~log` returns and clears
+ * the log of requests, `/~link/<bytes per second>` sets the speed of the line, and 0 removes all
+ * delays.
  */
 
-/** What was fetched since the last look. */
+/** The requests since the last call of `/~log`. */
 export interface Fetched {
   readonly requests: number;
   readonly packages: number;
@@ -28,7 +29,7 @@ const upstream = (Deno.env.get("NPM_CONFIG_REGISTRY") ?? await registryOfNpm()).
 const kept = new Map<string, Promise<Answer>>();
 let fetched = { requests: 0, packages: 0, bytes: 0 };
 let bytesPerSecond = 10_000_000;
-/** When the line has sent all that it was given, in milliseconds. */
+/** The time at which the line will have sent everything, in milliseconds. */
 let lineFree = 0;
 
 async function registryOfNpm(): Promise<string> {
@@ -68,14 +69,15 @@ async function fromUpstream(path: string, accept: string): Promise<Answer> {
   if (!type.includes("json")) {
     return { status, headers: { "content-type": type }, body: await response.bytes() };
   }
-  // The addresses of the packages lead back here. Compressed, as the real registry sends it.
+  // The addresses of the packages are changed to this server. The text is compressed, as the real
+  // registry sends it.
   const text = (await response.text()).replaceAll(`${upstream}/`, `${origin}/`);
   const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   const headers = { "content-type": type, "content-encoding": "gzip" };
   return { status, headers, body: await new Response(packed).bytes() };
 }
 
-/** The body in pieces, as fast as the line that all answers share. */
+/** The body in pieces, at the speed of the line that all responses share. */
 async function* overTheLine(body: Uint8Array<ArrayBuffer>) {
   for (let at = 0; at < body.length; at += PIECE) {
     const piece = body.subarray(at, at + PIECE);
@@ -104,7 +106,7 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, asy
   fetched.requests++;
   fetched.bytes += body.length;
   if (path.endsWith(".tgz")) fetched.packages++;
-  // A module comes as fast as it can: of an import by URL the number of requests is what counts.
+  // A module is sent without delay: for an import by URL, the number of requests matters.
   const slow = bytesPerSecond > 0 && !path.startsWith("/~");
   return new Response(slow ? ReadableStream.from(overTheLine(body)) : body, { status, headers });
 });

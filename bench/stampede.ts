@@ -8,7 +8,7 @@ import { fittedExponent, type Summary } from "./stats.ts";
 
 const SIZES = [1, 10, 100, 1_000, 10_000];
 const ROUNDS = 10;
-/** The largest size decides, and eight processes on two cores differ more from time to time. */
+/** The largest size decides, and eight processes on two cores vary more between rounds. */
 const ROUNDS_OF_LARGEST = { 1: 24, 8: 50 };
 
 interface Point {
@@ -18,7 +18,9 @@ interface Point {
   readonly expired: Summary;
 }
 
-/** Many calls at once meet an expired token, in one process and in eight on the same `.env`. */
+/**
+ * Many simultaneous calls with an expired token, in one process and in eight on the same `.env`.
+ */
 export const stampede: Part = async (effort) => {
   await using world = await startLoadWorld();
   const tables: Table[] = [];
@@ -36,8 +38,8 @@ export const stampede: Part = async (effort) => {
       columns: [
         "calls at once, in all",
         "requests to the provider",
-        "last answer, valid token",
-        "last answer, expired token",
+        "last response, valid token",
+        "last response, expired token",
         "ratio",
         "95 % interval",
       ],
@@ -72,7 +74,7 @@ async function curve(world: LoadWorld, processes: 1 | 8, effort: Effort): Promis
   const folder = await Deno.makeTempDir({ prefix: "bench-" });
   const envFile = `${folder}/.env`;
   await Deno.writeTextFile(envFile, world.lines, { mode: 0o600 });
-  // Every token before this one has been replaced at the server.
+  // The server has replaced every earlier token.
   await createSession({ envFile }).login({ force: true });
   try {
     await using herd = await Herd.start(processes, { envFile }, `${world.url}/bytes/1`);

@@ -1,6 +1,6 @@
 import { randomFrom } from "../tests/support/random.ts";
 
-/** The middle of the values; of two middles their mean. */
+/** The median of the values. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
@@ -14,10 +14,10 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** From where to where. */
+/** A range. */
 export type Interval = readonly [number, number];
 
-/** How a subject did, and how it compares to the reference of its table. */
+/** The result of a subject, also compared with the reference of its table. */
 export interface Summary {
   readonly median: number;
   /** The middle half of the samples. */
@@ -25,11 +25,11 @@ export interface Summary {
   readonly samples: number;
   /** Median of the ratios of samples that were taken side by side. */
   readonly ratio: number;
-  /** Where that median lies with a probability of 95 %. */
+  /** The 95 % interval of that median. */
   readonly interval: Interval;
 }
 
-/** Sums samples up beside those of the reference that were taken in the same rounds. */
+/** Summarizes samples, compared with those of the reference from the same rounds. */
 export function summarize(samples: readonly number[], reference: readonly number[]): Summary {
   const ratios = samples.map((sample, round) => sample / (reference[round] ?? NaN));
   return {
@@ -42,12 +42,12 @@ export function summarize(samples: readonly number[], reference: readonly number
 }
 
 const RESAMPLES = 2_000;
-/** The least of five values and the greatest do not span 95 %. */
+/** The range from the smallest to the largest of five values covers less than 95 %. */
 const LEAST_VALUES = 6;
 
 /**
- * Where the median of all values that could have been measured lies with a probability of 95 %, by
- * bootstrap: the medians of many samples drawn from the values. Always the same for the same values.
+ * The 95 % interval of the median, by bootstrap: the medians of many samples drawn from the values.
+ * The same values always have the same interval.
  */
 export function medianInterval(values: readonly number[]): Interval {
   if (values.length < LEAST_VALUES) return [-Infinity, Infinity];

@@ -1,23 +1,23 @@
 import { pathToFileURL } from "node:url";
 import { pathOf, type Program, run } from "./processes.ts";
 
-/** A program to be measured beside others, and what it may need. */
+/** A program that is measured along with others, and its requirements. */
 export interface Contender {
   readonly name: string;
   readonly program: Program;
 }
 
-/** What a contender that cannot be run here is missing. */
+/** The reason why a contender cannot run here. */
 export interface Skipped {
   readonly name: string;
   readonly why: string;
 }
 
 /**
- * A script as its user would run it: in a project of its own, whose lock file names its packages and
- * no others.
+ * A script as its user would run it: in a separate project, whose lock file contains only its
+ * packages.
  *
- * @param script Its path; if that is relative, from this folder on.
+ * @param script Its path. A relative path starts at this folder.
  */
 export async function denoContender(
   name: string,
@@ -37,7 +37,7 @@ export async function denoContender(
   return { name, program: { command: Deno.execPath(), args, cwd: folder, env } };
 }
 
-/** The same script, but it imports the released file. */
+/** The same script with the import of the released file. */
 export async function releasedContender(
   name: string,
   script: string,

@@ -54,7 +54,7 @@ function student(session: Session, work: () => Promise<unknown>): Student {
 
 async function examine(session: Session): Promise<Diagnosis> {
   const diagnosis = await session.doctor();
-  // All permissions are granted, and this check names folders of this computer.
+  // All permissions are granted, and this check lists folders of this computer.
   diagnosis.checks = diagnosis.checks.filter(({ name }) => name !== "permissions");
   return diagnosis;
 }

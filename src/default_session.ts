@@ -33,8 +33,8 @@ function defaultSession(): ConfigurableSession {
  * be run again. If the provider, the app client or the file changes, the tokens in memory are
  * dropped; tokens in a file are never deleted.
  *
- * Types are checked at once. Most values, such as addresses, are checked when they are first used,
- * because further settings may come from the environment or the `.env`.
+ * Types are checked at once. Further settings may come from the environment or the `.env`, so most
+ * values, such as addresses, are checked when they are first used.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
@@ -66,9 +66,9 @@ export function configure(options: SessionOptions): void {
  * `.env`, and `--allow-env` for settings in the environment.
  *
  * @returns Who is logged in, and until when; never a token.
- * @throws {ConfigError} Nothing was sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
- *   `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`.
- * @throws {ProviderError} The provider refused or could not be reached: `INVALID_CREDENTIALS`,
+ * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
+ * `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`.
+ * @throws {ProviderError} If the provider refused or could not be reached: `INVALID_CREDENTIALS`,
  *   `LOCKED_OUT`, `UNREACHABLE` and others.
  * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered;
  *   `CODE_REJECTED`, `NEW_PASSWORD_REJECTED` or `CHALLENGE_EXPIRED` if its answers were refused.
@@ -88,12 +88,13 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
 
 /**
  * Refreshes the tokens now, regardless of the time left, or joins a refresh that is already in
- * progress. This is rarely needed, because {@linkcode authFetch} keeps the token current.
+ * progress. This is rarely needed: {@linkcode authFetch} keeps the token current.
  *
- * @throws {SessionExpiredError} Log in again: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- *   `REFRESH_WINDOW_OVER`.
- * @throws {ConfigError} Nothing was sent: `MISSING_SETTINGS`, `INVALID_SETTING`.
- * @throws {ProviderError} The provider refused for another reason or could not be reached.
+ * @throws {SessionExpiredError} If you have to log in again: `NO_SESSION`, `CANNOT_REFRESH`,
+ * `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`.
+ * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING`.
+ * @throws {ProviderError} If the provider refused for another reason or could not be reached:
+ * `UNREACHABLE`, `TIMEOUT` and others.
  *
  * @example
  * ```ts
@@ -115,9 +116,10 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  *
  * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  * `REFRESH_WINDOW_OVER`.
- * @throws {ProviderError} The token had expired and could not be refreshed: `UNREACHABLE`,
+ * @throws {ProviderError} If the token had expired and could not be refreshed: `UNREACHABLE`,
  * `TIMEOUT` and others.
- * @throws {ConfigError} Nothing was sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`, `PERMISSION`.
+ * @throws {ConfigError} If nothing could be sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`,
+ * `PERMISSION`.
  * @throws {TypeError} If the caller sets an `authorization` header, or if `fetch` throws a
  * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`, and
  * `instanceof AuthError` is true, too.
@@ -146,8 +148,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  *
  * The result has the type `any` unless the call has a type argument.
  *
- * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the body is not
- * JSON, or not text in its charset; `API_TIMEOUT`: no data arrived.
+ * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the body is not
+ * JSON, or not text in its charset; `API_TIMEOUT` if no data arrived.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example
@@ -168,21 +170,22 @@ export function fetchJson<T = any>(
 }
 
 /**
- * Downloads a file. The file gets its name only once it is complete: its length is checked, and its
- * checksum if the API sends one. To resume an interrupted download, run the same call again, even
- * in a new process or after the token or a presigned address has expired. An existing file is kept,
- * unless `ifExists` says otherwise. A notebook or a terminal shows the progress.
+ * Downloads a file. The file is saved under its name only once it is complete: its length is
+ * checked, and its checksum if the API sends one. To resume an interrupted download, run the same
+ * call again, even in a new process or after the token or a presigned address has expired. An
+ * existing file is kept, unless `ifExists` says otherwise. A notebook or a terminal shows the
+ * progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. If it names something other than a regular file, such as a pipe,
- * the bytes are written to it.
+ * @param file Path or `file:` URL. If it is not a regular file but, for example, a pipe, the bytes
+ * are written to it.
  * @returns The saved file. A notebook shows it as a card.
- * @throws {ApiError} `API_STATUS`: the API responded with an error; `API_BODY`: the response is a
- * web page or empty; `API_TIMEOUT`: no data for `idleTimeoutMs`; `DOWNLOAD_BROKEN`: the file is
- * incomplete or does not match its checksum.
- * @throws {ConfigError} `FILE_EXISTS`: the file exists already, with `ifExists: "error"`; `FILE`:
- * it cannot be written.
+ * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the response is
+ * a web page or empty; `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if
+ * the file is incomplete or does not match its checksum.
+ * @throws {ConfigError} `FILE_EXISTS` if the file already exists, with `ifExists: "error"`; `FILE`
+ * if it cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example
@@ -218,9 +221,9 @@ export function download(
  *
  * @param items Pairs of an address and the file in which to save its content.
  * @returns The files that were saved, kept or failed. A notebook shows the result as a card.
- * @throws {ConfigError} `INVALID_SETTING`: two items name the same file; `FILE`: the disk is full;
- * `PERMISSION`; `MISSING_SETTINGS`.
- * @throws {ApiError} `API_STATUS` with `status` 401: the API rejected the token.
+ * @throws {ConfigError} `INVALID_SETTING` if two items have the same file; `FILE` if the disk is
+ * full; `PERMISSION` or `MISSING_SETTINGS` if a permission or a setting is missing.
+ * @throws {ApiError} `API_STATUS` with `status` 401 if the API rejected the token.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
  * @throws {TypeError} If an item is not a pair, or if the API cannot be reached
  * (`code: "API_UNREACHABLE"`).
@@ -251,7 +254,8 @@ export function downloadAll(
  *
  * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
  *   `REFRESH_WINDOW_OVER`.
- * @throws {ProviderError | ConfigError} The token had to be refreshed, and the refresh failed.
+ * @throws {ProviderError | ConfigError} If the token had to be refreshed, and the refresh failed:
+ * `UNREACHABLE`, `MISSING_SETTINGS` and others.
  * @throws {TypeError} If `minValidSeconds` is negative or not a number.
  *
  * @example
@@ -269,7 +273,7 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
 
 /**
  * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
- * the `.env`, because another process may have changed the session.
+ * the `.env`, in which another process may have changed the session.
  *
  * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
  * folder was removed.
@@ -310,8 +314,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  * `everywhere: true`, the provider signs out all devices. Other processes on the same `.env` lose
  * the session too.
  *
- * The provider has three seconds to respond. If a refresh is in progress, it has three more,
- * because the new token must be revoked as well. An access token that was already handed out stays
+ * The provider has three seconds to respond. If a refresh is in progress, it has three more, so
+ * that the new token can be revoked as well. An access token that was already handed out stays
  * valid until it expires.
  *
  * @returns The status. Its `ended` says how far the logout went. It is not an error if the provider

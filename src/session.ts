@@ -109,8 +109,7 @@ const DOWNLOAD_OPTIONS = {
 } as const;
 
 /**
- * The types of the options, by call. They are checked at run time, because notebooks do not check
- * types.
+ * The types of the options, by call. Notebooks do not check types, so they are checked at run time.
  */
 const OPTIONS = {
   login: {
@@ -185,7 +184,7 @@ export function makeSession(
 class AccountSession implements ConfigurableSession {
   readonly #configurationOf: (caller: string, options: SessionOptions) => Configuration;
   readonly #engineFor: (configuration: Configuration) => Engine;
-  /** Replaced when the settings name another account. */
+  /** Replaced when the settings change to another account. */
   #engine: Engine;
 
   constructor(
@@ -210,7 +209,7 @@ class AccountSession implements ConfigurableSession {
       const order = engine.begin();
       await engine.lookBeforeLogin(signal);
       if (await isKept(engine, given, signal)) return this.#status();
-      // Loaded on demand, because only a login needs this module.
+      // Only a login needs this module, so it is loaded on demand.
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
@@ -238,7 +237,7 @@ class AccountSession implements ConfigurableSession {
     init?: RequestInit,
   ): Promise<Response> => {
     const signal = requestSignal(input, init);
-    // A fast path, because each extra promise is visible in the benchmark of a single call.
+    // A fast path: each extra promise is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
       return afterLines(fetchWithToken(this.#engine, input, init));
     }
@@ -343,7 +342,7 @@ class AccountSession implements ConfigurableSession {
   readonly configure = (next: SessionOptions): void => {
     if (next === undefined) throw typeError("configure() takes an options object");
     const unread = this.#configurationOf("configure()", next);
-    // Invalid values are reported here, to the caller who gave them, and not by every later call.
+    // Invalid values are reported here, to the caller who passed them, and not by every later call.
     checkOptionTexts(next);
     if (!this.#engine.configuration.isRead) this.#engine = this.#engineFor(unread);
     // The settings of another account are read when its session is first used.
@@ -415,12 +414,14 @@ class AccountSession implements ConfigurableSession {
 function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
-    "Cannot keep this login: the settings changed in the meantime, and now name another account",
+    "Cannot keep this login: the settings changed to another account in the meantime",
     ["run ", { call: "login" }, " again"],
   );
 }
 
-/** Whether `login()` has nothing to do, because a command or the present session provides tokens. */
+/**
+ * Whether a command or the present session provides tokens, so that `login()` has nothing to do.
+ */
 async function isKept(
   engine: Engine,
   { force, portalToken, username, password, strategy }: LoginOptions,

@@ -152,9 +152,9 @@ Deno.test("a foreign token in the environment is neither used, sent nor removed,
     [
       "of another account",
       (client) => jwt({ ...later, client_id: client, username: "grace" }),
-      /do not name the app client and the account of this session/,
+      /do not belong to the app client and the account of this session/,
     ],
-    ["of a code host", () => "ghp_0123456789abcdefghij", /do not name the app client/],
+    ["of a code host", () => "ghp_0123456789abcdefghij", /do not belong to the app client/],
   ];
   for (const [what, make, said] of foreign) {
     await withDefault({ file: true }, {}, async (world, options) => {

@@ -75,7 +75,11 @@ Deno.test("the log shows each request without its query, its status and its atte
       ...{ url: `${authUrl}/`, status: 200, milliseconds: 0, attempt: 1 },
     },
     { ...api, status: 503, milliseconds: 0, attempt: 1 },
-    { event: "pause", pauseMs: Math.round(world.pauses[0] ?? 0), reason: "the API answered 503" },
+    {
+      event: "pause",
+      pauseMs: Math.round(world.pauses[0] ?? 0),
+      reason: "the API responded with 503",
+    },
     { ...api, status: 200, milliseconds: 0, attempt: 2 },
   ]);
   await statusOf(session.authFetch(new Request(`${apiUrl}/v1/nowhere`, { method: "DELETE" })));

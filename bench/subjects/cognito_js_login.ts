@@ -1,4 +1,4 @@
-/** This client knows no client secret, so it logs in as a public client. */
+/** This client does not support a client secret, so it logs in as a public client. */
 import {
   AuthenticationDetails,
   CognitoUser,

@@ -63,7 +63,7 @@ export const exercises = {
     hints: [
       {
         when: (cause) => cause === "SECRET_HASH",
-        say: "That check only shows that the hash is computed correctly, for any secret. Look at the error.",
+        say: "That is what the provider rejected. The code of the error is longer.",
         example: '"SECRET_HASH"',
       },
       {
@@ -97,9 +97,14 @@ export const exercises = {
     hint: "The error offers two explanations. doctor() shows which one applies.",
   },
   cleo: {
-    right: (cause) => cause === ".env",
+    right: (cause) => cause === "settings to check",
     because: "The password from the file ends before the #, so a wrong password was sent.",
     hints: [
+      {
+        when: (cause) => cause === "settings" || cause === ".env",
+        say: "That check finds no problem. Another one has a warning about that file.",
+        example: '".env"',
+      },
       {
         when: (cause) => cause === "INVALID_CREDENTIALS",
         say: 'That is the provider\'s response. What does doctor() mark with a "!"?',

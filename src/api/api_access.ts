@@ -60,9 +60,9 @@ function shownAddress(text: string): string {
 /**
  * Returns the address of a call as text, if the token may be sent there.
  *
- * An address is allowed if it begins with an allowed origin and a slash, because nothing after that
- * slash can change the host. Only other addresses are parsed before this check, because parsing
- * takes longer than the rest of the call.
+ * An address is allowed if it begins with an allowed origin and a slash: nothing after that slash
+ * can change the host. Parsing takes longer than the rest of the call, so only other addresses are
+ * parsed before this check.
  *
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent there; `MISSING_SETTINGS`
  * for a relative path without a base.
@@ -117,8 +117,8 @@ function unresolved({ base, settings }: ApiAccess): Error {
 }
 
 /**
- * Returns the path of `API_BASE_URL` if the call leaves it out, because its own path begins with a
- * slash; otherwise `undefined`.
+ * Returns the path of `API_BASE_URL` if the path of the call begins with a slash and thus replaces
+ * it; otherwise `undefined`.
  */
 export function droppedPath(
   input: string | URL | Request,

@@ -30,11 +30,10 @@ export interface ApiAccount {
   /** The options of the session, which also determine the token endpoint. */
   readonly configuration: { readonly options: SessionOptions };
   /**
-   * Rereads the settings after an address was refused, because the user may have completed the
-   * `.env`.
+   * Rereads the settings after an address was refused: the user may have completed the `.env`.
    *
-   * @returns The account to use from then on, which differs if the settings name a different
-   * account.
+   * @returns The account to use from then on, which differs if the settings have changed to a
+   * different account.
    */
   reread(): ApiAccount;
   /** Returns the tokens if they can be used without a refresh. */
@@ -119,7 +118,7 @@ export async function fetchWithToken(
     response = await send(call, tokens);
     if (response.status !== 401) account.replacementHelped();
   }
-  // The API's latest response decides, because a 401 may concern only one path.
+  // A 401 may concern only one path, so the API's latest response decides.
   if (response.ok && account.isRejected && !isElsewhere(response, call.address)) {
     account.noteResponse("accepted", tokens);
   }
@@ -138,15 +137,14 @@ function prepare(
   }
   const [account, address] = checkedAddress(given, input);
   const isPlain = !init || isPlainObject(init);
-  // The runtime reads options that are a class instance or a `Request`, because these cannot be
-  // spread.
+  // Options that are a class instance or a `Request` cannot be spread, so the runtime reads them.
   const request = isPlain
     ? input instanceof Request ? input : undefined
     : new Request(input instanceof Request ? input : address, init);
   const options = isPlain && init ? init : undefined;
   checkBody(options?.body);
   const headers = options?.headers ?? request?.headers;
-  // The signal is copied to the options, because redirects are followed without the `Request`.
+  // Redirects are followed without the `Request`, so its signal is copied to the options.
   const aborts = signal ?? (options?.signal === undefined ? request?.signal : undefined);
   return {
     account,
@@ -159,7 +157,10 @@ function prepare(
   };
 }
 
-/** @throws {TypeError} For an object, which `fetch` would send as `[object Object]`, or an array. */
+/**
+ * @throws {TypeError} If the body is an array or an object that `fetch` would send as `[object
+ * Object]`.
+ */
 function checkBody(body: unknown): void {
   const isData = Array.isArray(body) ||
     (typeof body === "object" && body !== null && isPlainObject(body));
@@ -174,9 +175,7 @@ export function isPlainObject(value: object): boolean {
   return Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/**
- * Checks a refused address again with new settings, because the user may have completed the `.env`.
- */
+/** Checks a refused address again with new settings: the user may have completed the `.env`. */
 function checkedAddress(
   account: ApiAccount,
   input: string | URL | Request,
@@ -195,7 +194,8 @@ function checkedAddress(
 
 /**
  * Returns the address of a call.
- * @throws {ConfigError} If the token must not be sent there.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent there; `MISSING_SETTINGS`
+ * for a relative path without a base.
  */
 export function addressOfCall(account: ApiAccount, input: string | URL | Request): string {
   return checkedAddress(account, input)[1];
@@ -209,7 +209,7 @@ export function accessOf(settings: Settings): ApiAccess {
   return access;
 }
 
-/** Longer bodies of a `Request` are sent as a stream, because they may not fit into memory. */
+/** Longer bodies of a `Request` may not fit into memory, so they are sent as a stream. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** Whether the call sends the body of its `Request`. */
@@ -221,7 +221,7 @@ function hasOwnBody(call: PreparedCall): call is PreparedCall & { readonly input
 
 /**
  * Reads the body of a `Request` into memory, so that it is sent with its length and can be sent
- * again. Every body is read, because a `Request` does not reveal whether its body is a stream.
+ * again. A `Request` does not reveal whether its body is a stream, so every body is read.
  */
 async function withBodyRead(call: PreparedCall, request: Request): Promise<PreparedCall> {
   const { bytes, isWhole } = await readUpTo(request.clone().body, MAX_BODY_BYTES);
@@ -251,7 +251,7 @@ async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   if ((given.redirect ?? asRequest?.redirect ?? "follow") !== "follow") {
     return await sendTo(address, input, given);
   }
-  // Redirects are not left to the runtime, because it would send a body to another origin.
+  // The runtime would send a body to another origin, so redirects are followed here.
   const init: RequestInit = { ...given, redirect: "manual" };
   const response = await sendTo(address, input, init);
   if (!isRedirect(response)) return response;
@@ -272,8 +272,8 @@ async function attempt(
   const { world, settings } = call.account;
   const { fetch: send = fetch } = world;
   try {
-    // The settings record whether there is a proxy, because checking here would slow down every
-    // call.
+    // Checking for a proxy here would slow down every call, so the settings record whether there is
+    // one.
     if (!accessOf(settings).proxied || send !== fetch) return await send(request, init);
     const url = new URL(target);
     return isSafeTransport(url)
@@ -303,7 +303,7 @@ async function loggedAttempt(
       event: "request",
       to: "api",
       method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
-      // The path of a redirect may be secret, because the user did not write it.
+      // The user did not write the address of a redirect, so its path may be secret.
       url: target === call.address ? origin + pathname : `${origin}/…`,
       ...result,
       milliseconds: Math.round(world.monotonic() - started),
@@ -338,8 +338,8 @@ async function sendPastProxy(
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
 
 /**
- * Makes the error for a host that cannot be reached. It names only the origin of a redirect,
- * because the rest of that address may be secret.
+ * Makes the error for a host that cannot be reached. Of a redirect it shows only the origin: the
+ * rest of that address may be secret.
  */
 function networkError(
   call: PreparedCall,
@@ -355,8 +355,8 @@ function networkError(
 }
 
 /**
- * Replaces an error that may reveal headers or a query, because the runtime quotes them, and a
- * replaced `fetch` may attach them.
+ * Replaces an error that may reveal headers or a query: the runtime quotes them, and a `fetch`
+ * passed as an option may attach them.
  */
 function explained(
   error: unknown,

@@ -26,7 +26,7 @@ import { counted } from "../errors/amounts.ts";
 
 /** Maximum number of bytes to read from an error response or a page. */
 const MAX_BODY_BYTES = 65_536;
-/** Shorter values are not redacted, because almost any text contains them. */
+/** Almost any text contains shorter values, so they are not redacted. */
 const SHORTEST_SECRET = 8;
 /** Matches the strings and numbers of a JSON text. */
 const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
@@ -36,10 +36,7 @@ const SECRET_NAME =
 /** A call whose response is checked by this module, not by the user. */
 export class CheckedCall {
   readonly method: string;
-  /**
-   * The address without its query, because the query of a presigned address is as secret as a
-   * token.
-   */
+  /** The address without its query. The query of a presigned address is as secret as a token. */
   readonly url: string;
   /** The address with its query. */
   readonly address: string;
@@ -54,8 +51,8 @@ export class CheckedCall {
 
   /**
    * @param idleMs From `idleTimeout()`.
-   * @throws {TypeError | ConfigError} If the call cannot be sent, or its address must not receive
-   * the token.
+   * @throws {TypeError | ConfigError} If the call cannot be sent; `UNTRUSTED_ORIGIN` if its address
+   * must not receive the token.
    */
   constructor(
     readonly account: ApiAccount,
@@ -207,11 +204,11 @@ export class CheckedCall {
   }
 
   /**
-   * Refuses to save a web page, such as a login page, as data, because the user might notice it
-   * only much later.
+   * Refuses to save a web page, such as a login page, as data: the user might notice it only much
+   * later.
    *
-   * @throws {ApiError} `API_BODY` for a response without a body; also for a page, unless the file
-   * has the extension of a page.
+   * @throws {ApiError} `API_BODY` if the response has no body, or is a page and the file does not
+   * have the extension of a page.
    */
   async refuseUnusable(response: Response, file: string): Promise<void> {
     if (isBodiless(response)) {
@@ -240,7 +237,7 @@ export class CheckedCall {
     const who = isFromStore ? URL.parse(response.url)?.host : "the API";
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
     const what =
-      `Cannot ${this.method} ${this.url} because ${who} answered ${status}${quoted}${tried}`;
+      `Cannot ${this.method} ${this.url} because ${who} responded with ${status}${quoted}${tried}`;
     const failure = status === 401 && !isFromStore ? this.account.refreshFailure : undefined;
     const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
     const fix = failure?.fix ?? this.#fixOf(response, isFromStore);

@@ -19,7 +19,7 @@ import { typeError } from "../errors/errors.ts";
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
   /**
-   * What to do if the file exists already.
+   * How to treat a file that already exists.
    *
    * - `keep` (default): keep it and send nothing; the result has `kept: true`.
    * - `error`: throw `FILE_EXISTS`; nothing is sent.
@@ -71,8 +71,8 @@ export function pathOfFile(file: unknown, name = "The file to save"): string {
   const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
-  // No folder named ~ is created, because a user who later deletes it in a shell would delete the
-  // home folder.
+  // A user who later deletes a folder named ~ in a shell would delete the home folder, so none is
+  // created.
   if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ works only in a shell`);
   return path;
 }
@@ -85,7 +85,7 @@ export function checkIfExists(ifExists: unknown): void {
   throw typeError('ifExists must be "keep", "error" or "replace"');
 }
 
-/** @throws {TypeError} For a request whose response is not a whole file. */
+/** @throws {TypeError} If the response to the request is not a whole file. */
 export function checkRequest(method: string, headers: Headers): void {
   if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
   if (headers.has("range") || headers.has("if-range")) {
@@ -98,10 +98,11 @@ export function checkRequest(method: string, headers: Headers): void {
 /**
  * Saves a response as a file. Waits while another download saves the same file.
  *
- * @throws {ConfigError} If the file cannot be saved. Most causes are detected before anything is
- * sent.
- * @throws {ApiError} `API_STATUS`; `API_BODY` for a web page or an empty body; `API_TIMEOUT` if no
- * data arrives; `DOWNLOAD_BROKEN` if the file is incomplete.
+ * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
+ * causes are detected before anything is sent.
+ * @throws {ApiError} `API_STATUS` if the status is an error; `API_BODY` if the response is a web
+ * page or has no body; `API_TIMEOUT` if no data arrives; `DOWNLOAD_BROKEN` if the file is
+ * incomplete.
  */
 export async function downloadTo(
   account: ApiAccount,

@@ -18,9 +18,8 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /**
- * An address, and the file in which to save the response. The type also accepts an array of
- * strings, because TypeScript infers that type for a variable such as
- * `rows.map((row) => [row.url, row.name])`.
+ * An address, and the file in which to save the response. TypeScript infers an array of strings for
+ * a variable such as `rows.map((row) => [row.url, row.name])`, so the type accepts that, too.
  */
 export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
@@ -37,7 +36,7 @@ export interface DownloadAllOptions {
   /** The number of files to download at the same time. Default 4. */
   concurrency?: number;
   /**
-   * What to do with a file that exists already.
+   * How to treat a file that already exists.
    *
    * - `keep` (default): keep it and send nothing.
    * - `error`: list it in `failed`, with the code `FILE_EXISTS`.
@@ -209,7 +208,7 @@ export async function downloadItems(
     stopListening();
     group.close();
     reports.end();
-    // Not awaited, because the source of the items may be waiting, too.
+    // Not awaited: the source of the items may be waiting, too.
     tasks.return(undefined).catch(() => {});
   }
   const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -228,10 +227,13 @@ interface Task {
 function checkedItems(
   items: DownloadItems,
 ): { readonly tasks: AsyncGenerator<Task, undefined>; readonly total?: number } {
-  /** The files of the items so far. Two items must not name the same file. */
+  /** The files of the items so far. Two items must not have the same file. */
   const targets = new Set<string>();
 
-  /** @throws {TypeError | ConfigError} If the item is invalid, or an earlier one names its file. */
+  /**
+   * @throws {TypeError | ConfigError} If the item is invalid; `INVALID_SETTING` if an earlier one
+   * has the same file.
+   */
   function check(item: unknown, index: number): Task {
     const task = taskOf(item, index);
     const file = filePath(fileUrl(task.path));
@@ -239,8 +241,8 @@ function checkedItems(
     if (targets.has(target)) {
       throw new ConfigError(
         "INVALID_SETTING",
-        `Cannot save ${task.path}: item ${index + 1} and an earlier item name the same file`,
-        "give each item a file of its own",
+        `Cannot save ${task.path}: item ${index + 1} and an earlier item have the same file`,
+        "use a different file for each item",
       );
     }
     targets.add(target);
@@ -305,5 +307,5 @@ function withoutQuery(input: string | URL | Request): string {
   return url.origin === NOWHERE ? text.replace(/[?#].*$/s, "") : url.origin + url.pathname;
 }
 
-/** Whether two file names that differ only in case name the same file. */
+/** Whether two file names that differ only in case are the same file. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";

@@ -39,8 +39,8 @@ export class DownloadGroup {
   }
 
   /**
-   * Pauses the requests of all downloads in the group. Only the end of the group cuts the pause
-   * short, because the abort of one download does not concern the others.
+   * Pauses the requests of all downloads in the group. The abort of one download does not concern
+   * the others, so only the end of the group cuts the pause short.
    */
   hold(ms: number, why: string): void {
     this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, this.#closed.signal)]);

@@ -95,7 +95,7 @@ export async function fetchParsed<T>(
         const pauseMs = pauseAfter(attempt, response);
         if (pauseMs === undefined) throw await call.statusError(response, attempt);
         await response.body?.cancel();
-        return { pauseMs, why: `the API answered ${response.status}` };
+        return { pauseMs, why: `the API responded with ${response.status}` };
       } catch (error) {
         if (!(error instanceof Stalled)) throw error;
         const pauseMs = pauseAfter(attempt);
@@ -124,7 +124,7 @@ function checkInit(init: FetchJsonInit): void {
     if (OPTIONS.includes(name)) continue;
     const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
     const meant = closest(name, OPTIONS);
-    // Other names are passed to `fetch`, because they may be options of a newer runtime.
+    // Other names may be options of a newer runtime, so they are passed to `fetch`.
     if (instead === undefined && meant === undefined) continue;
     const hint = instead === undefined ? ` (did you mean "${meant}"?)` : `; ${instead}`;
     throw typeError(`fetchJson() has no option "${name}"${hint}`);
@@ -136,8 +136,7 @@ function checkInit(init: FetchJsonInit): void {
 
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   const bytes = await call.bytes(response);
-  // Trimmed, because JSON does not allow a second byte order mark, and allows only some kinds of
-  // blanks.
+  // JSON does not allow a second byte order mark, and allows only some kinds of blanks.
   const text = strictText(bytes, response.headers)?.trim();
   if (text === undefined) throw call.undecodable(response, bytes);
   // The response to a DELETE, for example, often has no body.

@@ -62,8 +62,8 @@ export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): He
 }
 
 /**
- * The value of the header for each `Tokens` object. It is built once, because the runtime would
- * copy a new string for every call.
+ * The value of the header for each `Tokens` object. It is built once: the runtime would copy a new
+ * string for every call.
  */
 const values = new WeakMap<Tokens, string>();
 

@@ -24,7 +24,7 @@ export class Outlet {
     return await unlessAborted(signal, opening);
   }
 
-  /** Ignores the version, because written bytes can be neither resumed nor checked. */
+  /** Bytes written to a pipe can be neither resumed nor checked, so the version is ignored. */
   begin(): void {}
 
   async write(bytes: Uint8Array): Promise<void> {

@@ -22,7 +22,7 @@ const FIRST_TAG =
  * tag.
  */
 function withoutPreamble(text: string): string {
-  // The text is cut, because the pattern needs memory for each blank.
+  // The pattern needs memory for each blank, so the text is cut.
   return text.slice(0, 65_536).replace(/^(\s|<!--.*?-->|<\?.*?>)*/s, "");
 }
 

@@ -5,7 +5,7 @@ import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import { realPath, unlessMissing } from "../platform/file_info.ts";
 import { remove, renameOver } from "../platform/replace_file.ts";
 
-/** The behavior if the file exists already. */
+/** How to treat a file that already exists. */
 export type IfExists = "error" | "keep" | "replace";
 
 /** The target of a download's bytes. */
@@ -60,7 +60,7 @@ export async function openTarget(
  * Returns the size of an existing file that is kept; `undefined` if no file exists, or if it is
  * replaced.
  *
- * @throws {ConfigError} `FILE_EXISTS`, or `FILE` for a folder.
+ * @throws {ConfigError} `FILE_EXISTS` if the file exists; `FILE` if it is a folder.
  */
 function keptSize(
   path: string,
@@ -74,8 +74,8 @@ function keptSize(
 }
 
 /**
- * Returns the FNV-1a hash of an address, because the runtime computes its own hashes only
- * asynchronously. Collisions do no harm: versions are compared before a part is resumed.
+ * Returns the FNV-1a hash of an address. (The runtime computes its own hashes only asynchronously.)
+ * Collisions do no harm: versions are compared before a part is resumed.
  */
 function hashOf(address: string): string {
   let hash = 0x811c9dc5;
@@ -144,8 +144,7 @@ function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
 }
 
 /**
- * Whether the name belongs to the open file itself. A link does not qualify, because it has its own
- * inode.
+ * Whether the name belongs to the open file itself. A link does not qualify: it has its own inode.
  */
 function isNameOf(path: string, file: Deno.FsFile): boolean {
   return unlessMissing(() => Deno.lstatSync(path))?.ino === file.statSync().ino;
@@ -180,7 +179,7 @@ class Part {
   ) {
     this.#hasNote = !opened.isNew;
     openParts.add(this);
-    // The part is private, because the file that it replaces may be private.
+    // The file that the part replaces may be private, so the part is private, too.
     this.#chmod(0o600);
     if (!opened.isNew) this.#takeOver();
   }
@@ -198,8 +197,8 @@ class Part {
     const version = this.resume ? this.#readNote() : undefined;
     if (version?.validator) {
       const { total = Infinity } = this.version = version;
-      // The last byte of a complete part is requested again, because only the API knows whether the
-      // part is still the current version.
+      // Only the API knows whether a complete part is still the current version, so its last byte
+      // is requested again.
       this.size = Math.max(0, Math.min(size, total - 1));
     }
     file.truncateSync(this.size);
@@ -290,8 +289,7 @@ class Part {
    * instead.
    */
   async finish(): Promise<number | undefined> {
-    // Only the wait for the disk is asynchronous, because the other calls are faster when
-    // synchronous.
+    // Only the wait for the disk is asynchronous. The other calls are faster when synchronous.
     await this.opened.file.syncData();
     this.#checkOpen();
     const kept = this.keepFound();

@@ -24,14 +24,14 @@ export function isElsewhere({ redirected, url }: Response, address: string): boo
 }
 
 /**
- * Follows redirects as `fetch` does, but never sends a body to another origin, because the body was
- * not meant for that origin.
+ * Follows redirects as `fetch` does, but never sends a body to another origin, for which it was not
+ * meant.
  *
  * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` if a request other than GET or HEAD is redirected to
  *   another origin.
- * @throws {TypeError} If the body cannot be sent again, if the address cannot be used, or after 20
- *   redirects.
+ * @throws {TypeError} If the body cannot be sent again, if the address cannot be used, or if there
+ * are more than 20 redirects.
  */
 export async function follow(
   sent: SentRequest,

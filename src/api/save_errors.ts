@@ -11,35 +11,35 @@ export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown)
 }
 
 export function fileExists(path: string): ConfigError {
-  return new ConfigError("FILE_EXISTS", `Cannot save ${path}: it exists already`, [
+  return new ConfigError("FILE_EXISTS", `Cannot save ${path}: it already exists`, [
     { inProgram: 'pass ifExists: "replace"', inTerminal: "use --if-exists replace" },
-    ", or name another file",
+    ", or choose another file",
   ]);
 }
 
 export function isFolder(path: string): ConfigError {
-  return cannotSave(path, "it is a folder", "name a file");
+  return cannotSave(path, "it is a folder", "choose a file");
 }
 
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
 /**
- * Disk errors. They are recognized by their code, because Windows writes the text in the user's
- * language. The text is used only if the system sets no code.
+ * Disk errors. Windows writes their text in the user's language, so they are recognized by their
+ * code, and by the text only if the system sets no code.
  */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
-  [/\(os error 123\)/, "Windows does not allow this name", "name another file"],
+  [/\(os error 123\)/, "Windows does not allow this name", "choose another file"],
   [/^ENAMETOOLONG |\(os error 206\)/, "its name is too long", "shorten it"],
   [DISK_FULL, "the disk is full", "free some space and run the download again"],
   [
     /^(ENOENT|ENOTDIR|EEXIST) |not a directory/i,
     "its folder does not exist",
-    "name another folder",
+    "choose another folder",
   ],
   [
     /^(EACCES|EPERM|EROFS) |read-only/i,
     "you do not have permission to write there",
-    "name another folder",
+    "choose another folder",
   ],
 ];
 

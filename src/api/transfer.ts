@@ -38,7 +38,7 @@ interface Setback {
   readonly pauseMs?: number | undefined;
   /** The underlying error: a network error or `Stalled`. */
   readonly cause?: unknown;
-  /** Whether all downloads of the group must pause, because the API is overloaded. */
+  /** Whether the API is overloaded, so that all downloads of the group must pause. */
   readonly isBusy?: boolean;
 }
 
@@ -129,7 +129,7 @@ export async function transfer(
     const setback = { why: isStall ? error.message : "no connection", cause: error };
     const { tries, end } = group;
     const { origin: host } = new URL(call.sentTo);
-    // The API did respond, because it redirected to that host.
+    // The API did respond: it redirected to that host.
     if (host !== origin) tries.set(origin, MAX_FRUITLESS);
     if (isSafe && attempts < (tries.get(host) ?? MAX_UNANSWERED)) return setback;
     const failure = isStall ? brokenOff(setback, attempts) : error;
@@ -194,7 +194,7 @@ export async function transfer(
     }
     await response.body?.cancel();
     return {
-      why: `the API answered ${status}`,
+      why: `the API responded with ${status}`,
       pauseMs: isPassing ? waitMs : 0,
       isBusy: isPassing && (status === 429 || waitMs !== undefined),
     };

@@ -43,7 +43,7 @@ export function versionOf(headers: Headers): Version {
 
 /**
  * Returns the validator for `If-Range` (RFC 9110, 13.1.5). A weak tag is not suitable. Neither is a
- * date less than a second before the response, because two versions could have that date.
+ * date less than a second before the response: two versions could have that date.
  */
 function validatorOf(headers: Headers): string | undefined {
   const tag = headers.get("etag");
@@ -84,8 +84,8 @@ export function totalIn(headers: Headers): number | undefined {
 
 /**
  * Whether a 206 contains the rest of the file from byte `size` to the end, or a 416 says that the
- * file is exactly `size` bytes long. Versions are compared, because not every server and proxy
- * respects `If-Range`.
+ * file is exactly `size` bytes long. Not every server and proxy respects `If-Range`, so versions
+ * are compared.
  */
 export function isRest(response: Response, size: number, version: Version): boolean {
   const { start, total } = rangeOf(response.headers);

@@ -7,10 +7,7 @@ export interface AccountSetting {
   readonly name: string;
   /** The prompt for the setting. */
   readonly question: string;
-  /**
-   * Whether the setting may be missing. This is the case for the base address, because calls with a
-   * complete URL do not need it.
-   */
+  /** Whether the setting may be missing. Calls with a complete URL do not need the base address. */
   readonly optional?: true;
   /** The setting's label in a reply of the support channel, reduced to lower-case letters. */
   readonly label: RegExp;

@@ -18,8 +18,8 @@ export interface Option {
   /** Whether the option may be given several times. */
   readonly multiple?: true;
   /**
-   * Whether the value may be empty. If not, an empty value is an error, because it usually comes
-   * from an unset shell variable.
+   * Whether the value may be empty. If not, an empty value, which usually comes from an unset shell
+   * variable, is an error.
    */
   readonly mayBeEmpty?: true;
   /** The description in the help. Further lines are printed below the first. */

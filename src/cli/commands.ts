@@ -271,7 +271,7 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
       "track-devices": {
         value: "<how>",
         choices: ["on", "ask"],
-        help: "each refresh must name the device of its login;\n" +
+        help: "each refresh needs the device of its login;\n" +
           "ask: the user may choose to have it remembered",
       },
       "no-revocation": { help: "refuse RevokeToken" },

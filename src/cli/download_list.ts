@@ -21,7 +21,7 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     const file = given === "" ? nameIn(input) : inside(given);
     if (file !== undefined) return [[input, `${folder}/${file}`]];
     throw new UsageError(
-      `Line ${at + 1} of ${where} names a hidden file, or no file in ${folder}`,
+      `Line ${at + 1} of ${where} points to a hidden file, or to no file in ${folder}`,
       "add the file after the address, such as /v1/stations stations.json",
     );
   });

@@ -3,13 +3,13 @@ import { systemWords } from "../errors/cause.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Other names are not shown, because the user may have passed a secret instead of a name, such as the
+ * Other names are not shown: the user may have passed a secret instead of a name, such as the
  * content of the file.
  */
 const LOOKS_LIKE_A_PATH = /^(?!.*eyJ)(?:[\w.-]{0,40}[\\/])*[\w-]{1,40}\.[a-z]{1,5}$/i;
 
 /**
- * Reads a file that is named on the command line. The name `-` is standard input.
+ * Reads a file given on the command line. The name `-` is standard input.
  *
  * @throws {ConfigError} `FILE` if it cannot be read.
  */

@@ -71,7 +71,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 /** Prints a sentence to standard error, so that standard output contains only the result. */
 export function say(sentence: string): void {
   const line = `platform-auth: ${printable(sentence)}`;
-  // Wraps long lines at spaces, because a terminal would break them within words.
+  // Wraps long lines at spaces. A terminal would break them within words.
   printError(Deno.stderr.isTerminal() ? fitted(line) : line);
 }
 
@@ -133,6 +133,6 @@ function forTerminal(text: string): string {
 
 function fitted(line: string): string {
   const indent = " ".repeat(line.length - line.trimStart().length + 2);
-  // Lines that fit are not changed, because wrapping would collapse the spaces between columns.
+  // Wrapping would collapse the spaces between columns, so lines that fit are not changed.
   return line.length <= terminalColumns() ? line : wrapped(line, indent, terminalColumns());
 }

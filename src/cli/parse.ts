@@ -65,8 +65,8 @@ export function parse(
 }
 
 /**
- * Parses without strict mode, because that mode describes a misuse only in a sentence. The caller
- * checks the tokens instead.
+ * Parses without strict mode, which describes a misuse only in a sentence. The caller checks the
+ * tokens instead.
  */
 function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [
@@ -100,7 +100,7 @@ function problemOf(
   const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) {
     if (name === "profile") {
-      return "There are no profiles; name the .env of an account with --env-file";
+      return "There are no profiles; pass the .env of an account with --env-file";
     }
     const known = Object.keys(options);
     // A single letter is usually the first letter of an option's name.
@@ -120,7 +120,7 @@ function problemOf(
     : undefined;
 }
 
-/** Messages repeat only a short name, because any other text may be a misplaced secret. */
+/** Any other text may be a misplaced secret, so messages repeat only a short name. */
 const NAME = /^-{0,2}(?=.{1,20}$)[a-z]+(-[a-z]+)*$/i;
 
 /** Says that an option or a command does not exist. */

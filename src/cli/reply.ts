@@ -18,8 +18,8 @@ interface Finding {
 
 /**
  * Finds the settings in a reply of the support channel. The reply may contain lines of a `.env`,
- * lines such as `Client id: …`, a table, sentences such as "The client id is …", or JSON, and may be
- * quoted with `>` as in an e-mail. Addresses in sentences are ignored, because a guess must not decide
+ * lines such as `Client id: …`, a table, sentences such as "The client id is …", or JSON, and may
+ * be quoted with `>` as in an e-mail. Addresses in sentences are ignored: a guess must not decide
  * which host receives a password.
  */
 export function readReply(reply: string): Reply {

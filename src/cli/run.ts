@@ -6,7 +6,7 @@ import { closest } from "../errors/closest.ts";
 import { setLogLevel } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
-/** What does here what these commands of other programs do. */
+/** Commands of other programs, and the command here that does the same. */
 const HABITS: Readonly<Record<string, string>> = {
   whoami: "platform-auth status says who is signed in",
   version: "use platform-auth --version",
@@ -48,12 +48,8 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   return await (await command.load()).run(given);
 }
 
-/**
- * Reads the version from `deno.json`. The file is imported as text because it contains comments.
- */
 async function versionOf(entry: string): Promise<Answer> {
-  const { default: text } = await import("../../deno.json", { with: { type: "text" } });
-  const version = /"version": ?"([^"]+)"/.exec(text)?.[1] ?? "";
+  const { version } = await (await import("./release.ts")).release();
   const from = pathOfUrl(entry) ?? entry;
   return { value: { version, from }, text: `platform-auth ${version}, run from ${from}` };
 }

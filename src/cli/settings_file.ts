@@ -35,7 +35,7 @@ export async function saveSettings(
 ): Promise<string[]> {
   await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true, mode: folderMode }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // Each setting gets an empty line below its comment, which the edit then fills without moving it.
+  // Each changed setting is uncommented to `KEY=`, so that the edit fills it in place.
   const template = example.replace(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
@@ -83,7 +83,7 @@ export async function saveSandboxSettings(
     throw new ConfigError(
       "INVALID_SETTING",
       `Cannot write ${path}: it has settings of another account (${others.join(", ")})`,
-      "name another folder",
+      "choose another folder",
     );
   }
   const removed = TOKEN_KEYS.map((name) => [name, undefined] as const);

@@ -20,10 +20,7 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   await login({ strategy: "environment" });
 }
 
-/**
- * Whether a new login is necessary. Tries a refresh if one is due, because the provider may refuse
- * it.
- */
+/** Whether a new login is necessary. If a refresh is due, tries it: the provider may refuse it. */
 async function isOver(): Promise<boolean> {
   try {
     await accessToken();

@@ -15,7 +15,7 @@ export interface SessionSnapshot {
 
 /** The facts for the checks, gathered before the first check. */
 export interface Facts extends SessionSnapshot {
-  /** The reason why these settings do not allow a login. */
+  /** Why the settings do not allow a login, if they do not. */
   readonly fault: SettingsFault | undefined;
   /** The store or the command that provides tokens instead of the `.env`. */
   readonly source: Source | undefined;

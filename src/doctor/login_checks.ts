@@ -32,7 +32,7 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
     findings["refresh"] = refreshed instanceof AuthError
       ? failedRefresh(refreshed)
       : refreshed
-      ? ok("the provider refreshes this login")
+      ? ok("the provider refreshed the tokens")
       : notRenewable(tokens);
     if (refreshed && !(refreshed instanceof AuthError)) obtained.push(refreshed);
   } finally {
@@ -85,7 +85,7 @@ async function endLogin(
   const { endAtProvider } = await import("../provider/sign_out.ts");
   const result = await endAtProvider(configuration, obtained, false, signal);
   if (result.ended !== "here") {
-    return ok("the provider ended this login again; its access token is valid until it expires");
+    return ok("the provider ended the test login; its access token stays valid until it expires");
   }
   const message = `this login ends by itself later: ${result.text}`;
   return obtained.some(isRenewable)

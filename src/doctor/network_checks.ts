@@ -20,7 +20,7 @@ const MAX_SKEW_SECONDS = 60;
 
 /** Checks of the network, the provider and the API. */
 export const NETWORK_CHECKS: Checks = {
-  // The address of the proxy is not shown, because it may contain a password.
+  // The address of the proxy may contain a password, so it is not shown.
   "proxy": () => {
     const set = PROXIES.filter(environment);
     if (set.length === 0) return undefined;
@@ -58,7 +58,7 @@ export const NETWORK_CHECKS: Checks = {
     if (isOk) return ok(`${host} is reachable`);
     return status === 401 || status === 403
       ? ok(`${host} is reachable and requires a token`)
-      : skip(`${host} is reachable, but GET ${href} gives status ${status}: ${TRY_PATH}`);
+      : skip(`${host} is reachable, but GET ${href} returns status ${status}: ${TRY_PATH}`);
   },
 
   // Compares the responses to a GET with and without the token.
@@ -80,14 +80,14 @@ export const NETWORK_CHECKS: Checks = {
       return fail("the API rejects the token (status 401)", fix);
     }
     if (status === api?.response?.status || status >= 500) {
-      return skip(`not checked: GET ${href} with the token gives status ${status}`);
+      return skip(`not checked: GET ${href} with the token returns status ${status}`);
     }
     if (isOk) return ok("the API accepts the token");
-    return skip(`the API accepts the token, but GET ${href} gives status ${status}: ${TRY_PATH}`);
+    return skip(`the API accepts the token, but GET ${href} returns status ${status}: ${TRY_PATH}`);
   },
 };
 
-/** `HTTP_PROXY` is not listed, because plain `http:` is used only on loopback, without a proxy. */
+/** Plain `http:` is used only on loopback, without a proxy, so `HTTP_PROXY` is not listed. */
 const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
 
 const TRY_PATH = "try a path of the API";
@@ -116,7 +116,7 @@ export async function probe(
   try {
     const response = await (world.fetch ?? fetch)(url, {
       headers,
-      // A redirect is not followed, because its target must not receive the token.
+      // The target of a redirect must not receive the token, so the redirect is not followed.
       redirect: "manual",
       ...(client && { client }),
       signal: signal ? AbortSignal.any([limit, signal]) : limit,
@@ -170,9 +170,9 @@ export function apiAddress(settings: Settings): URL | AuthError | undefined {
 }
 
 const SET_API_BASE_URL: Fix = [
-  "set it, so that ",
+  "set it to the API's base address; ",
   { inProgram: "authFetch()", inTerminal: "platform-auth fetch" },
-  " accepts paths and may send the token there",
+  " then accepts paths and sends the token to that address",
 ];
 
 /** Calls the API with the token, if there is a valid one and the API can be reached. */
@@ -201,7 +201,7 @@ const MAX_SCOPES_LENGTH = 300;
 
 function scopesText({ claims: { scope } }: Tokens): string {
   return scope === undefined
-    ? "it does not name its scopes"
+    ? "it does not list its scopes"
     : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
 }
 

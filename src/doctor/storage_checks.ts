@@ -44,7 +44,7 @@ export const STORAGE_CHECKS: Checks = {
     if (unwritable) {
       return warn(
         `${unwritable.problem}, so the session is in memory only`,
-        "make its folder writable, or name another file in AUTH_ENV_FILE; AUTH_ENV_FILE=false " +
+        "make its folder writable, or set AUTH_ENV_FILE to another file; AUTH_ENV_FILE=false " +
           "keeps the session in memory without this warning",
       );
     }
@@ -62,7 +62,7 @@ export const STORAGE_CHECKS: Checks = {
 
   "version control": async ({ configuration: { envFile, settings } }) => {
     if (envFile === undefined || settings.file.problem) return undefined;
-    // Both commands run at the same time, because each takes a second if git hangs.
+    // If git hangs, each command takes a second, so both run at the same time.
     const [tracking, ignored] = await Promise.all([
       gitTracking(envFile),
       gitIgnores(envFile),

@@ -20,15 +20,15 @@ export interface InProgram {
   readonly inTerminal?: string;
 }
 
-/** What to do next. Some parts of a fix depend on the front end. */
+/** The next step for the user. Some parts of a fix depend on the front end. */
 export type Fix = string | readonly (string | Call | InProgram)[];
 
 /** A problem and its fix, before they become an error or a notice. */
 export interface Advice<Code extends string = string> {
   readonly code?: Code;
-  /** What was tried, and why it failed. */
+  /** The failed attempt, and why it failed. */
   readonly problem: string;
-  /** What to do next. */
+  /** The next step for the user. */
   readonly fix?: Fix | undefined;
 }
 
@@ -68,8 +68,8 @@ export function fixText(fix: Fix): string {
 let kernel: boolean | undefined;
 
 /**
- * Whether the code runs in a notebook kernel. The result is cached, because reading `Deno.jupyter`
- * throws in other processes.
+ * Whether the code runs in a notebook kernel. Reading `Deno.jupyter` throws in other processes, so
+ * the result is cached.
  */
 export function inKernel(): boolean {
   return kernel ??= hasKernel();

@@ -2,9 +2,10 @@ import { closest } from "./closest.ts";
 import { typeError } from "./errors.ts";
 
 /**
- * Checks the names and types of options, because notebook cells are not type-checked.
+ * Checks the names and types of options. Notebook cells are not type-checked.
  *
- * @throws {TypeError} The message contains the name of the option, never its value.
+ * @throws {TypeError} If an option is unknown or has the wrong type. The message contains its name,
+ * never its value.
  */
 export function checkOptions(
   caller: string,
@@ -30,8 +31,7 @@ export function checkOptions(
 }
 
 /**
- * A name is quoted only if it looks like the name of an option, because it may be a misplaced
- * secret.
+ * A name may be a misplaced secret, so it is quoted only if it looks like the name of an option.
  */
 const LOOKS_LIKE_A_NAME = /^[A-Za-z]\w{0,29}$/;
 

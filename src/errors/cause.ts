@@ -1,6 +1,6 @@
 /**
- * The details of the underlying error that an {@linkcode AuthError} keeps. The message is left out,
- * because it may contain an address or a secret.
+ * The details of the underlying error that an {@linkcode AuthError} keeps. The message may contain
+ * an address or a secret, so it is left out.
  */
 export interface ErrorCause {
   /** The class, such as `ConnectionRefused` or `TypeError`. */

@@ -31,16 +31,16 @@ import { hideOwnFrames } from "./stack.ts";
  * ```
  */
 export class AuthError extends Error {
-  /** A stable code that names the cause. Its meaning never changes. */
+  /** A stable code for the cause. Its meaning never changes. */
   readonly code: AuthErrorCode;
-  /** What was tried, and why it failed. */
+  /** The failed attempt, and why it failed. */
   declare readonly problem: string;
-  /** What to do next. */
+  /** The next step for the user. */
   declare readonly fix: string;
   /** Class and system code of the underlying error, if the network or the disk failed. */
   declare readonly cause?: ErrorCause;
 
-  /** Protected, because only this module creates its errors. */
+  /** Protected: only this module creates its errors. */
   protected constructor(
     code: AuthErrorCode,
     problem: string,
@@ -79,7 +79,7 @@ export class ConfigError extends AuthError {
     brand(this, "ConfigError");
   }
 
-  /** A stable code that names the cause; see {@linkcode ConfigErrorCode}. */
+  /** A stable code for the cause; see {@linkcode ConfigErrorCode}. */
   declare readonly code: ConfigErrorCode;
 
   private constructor(code: ConfigErrorCode, problem: string, fix: Fix, cause?: unknown) {
@@ -99,7 +99,7 @@ export class ProviderError extends AuthError {
     brand(this, "ProviderError");
   }
 
-  /** A stable code that names the cause; see {@linkcode ProviderErrorCode}. */
+  /** A stable code for the cause; see {@linkcode ProviderErrorCode}. */
   declare readonly code: ProviderErrorCode;
   /** HTTP status of the response; `undefined` if there was no response. */
   declare readonly status: number | undefined;
@@ -134,7 +134,7 @@ export class ApiError extends AuthError {
     brand(this, "ApiError");
   }
 
-  /** A stable code that names the cause; see {@linkcode ApiErrorCode}. */
+  /** A stable code for the cause; see {@linkcode ApiErrorCode}. */
   declare readonly code: ApiErrorCode;
   /** Method of the call, such as `GET`. */
   declare readonly method: string;
@@ -168,7 +168,7 @@ export class SessionExpiredError extends AuthError {
     brand(this, "SessionExpiredError");
   }
 
-  /** A stable code that names the cause; see {@linkcode SessionExpiredErrorCode}. */
+  /** A stable code for the cause; see {@linkcode SessionExpiredErrorCode}. */
   declare readonly code: SessionExpiredErrorCode;
 
   private constructor(code: SessionExpiredErrorCode, problem: string, fix: Fix) {

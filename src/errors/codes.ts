@@ -6,7 +6,7 @@
  * - `INVALID_SETTING`: a setting or an option has a value that cannot be used.
  * - `INVALID_PORTAL_TOKEN`: the text is not a portal string, or its token has expired.
  * - `ENV_FILE`: the `.env` cannot be read or written.
- * - `PERMISSION`: a Deno permission is missing. The message names the flag to add.
+ * - `PERMISSION`: a Deno permission is missing. The message contains the flag to add.
  * - `UNTRUSTED_ORIGIN`: the address is not one that may receive the token.
  * - `PROMPT_UNAVAILABLE`: a value is missing, and this process cannot prompt for it.
  * - `PACKAGE_UNAVAILABLE`: a package that is loaded on demand could not be loaded.

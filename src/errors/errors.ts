@@ -53,7 +53,7 @@ export const SessionExpiredError = classes.SessionExpiredError as unknown as Mad
   [code: SessionExpiredErrorCode, problem: string, fix: Fix]
 >;
 
-/** Errors about an argument. They are marked, because a bug may also throw a `TypeError`. */
+/** Errors about an argument. A bug may also throw a `TypeError`, so these are marked. */
 const misuses = new WeakSet<TypeError>();
 
 /** Makes a `TypeError`. In a notebook, its stack lists only the caller's frames. */

@@ -1,10 +1,10 @@
 /**
- * Matches characters that move the cursor, change the direction of text, or are invisible. This is
- * a function, because V8 takes 0.4 ms to create the expression, which would slow down the import.
+ * Matches characters that move the cursor, change the direction of text, or are invisible. V8 takes
+ * 0.4 ms to create the expression, which would slow down the import, so this is a function.
  */
 const invisible = (): RegExp => /\p{Cc}|\p{Cf}|[\u2028\u2029]/gu;
 
-/** Removes invisible characters from a line, because names come from tokens and files. */
+/** Removes invisible characters from a line, which may contain names from tokens and files. */
 export function printable(line: string): string {
   return line.replace(invisible(), "");
 }

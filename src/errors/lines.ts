@@ -7,8 +7,8 @@ export function shortened(text: string, maxLength: number): string {
 const COLUMNS = 60;
 
 /**
- * Matches a word with the flags that follow it, or a call with its options. Neither is broken
- * across lines, because people copy them.
+ * Matches a word with the flags that follow it, or a call with its options. People copy them, so
+ * neither is broken across lines.
  */
 const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
 

@@ -30,8 +30,8 @@ export function helpOn({ code, topic = code }: Pick<Parts, "code" | "topic">): s
 }
 
 /**
- * Adds name, problem, fix and cause. They are not enumerable, because name and message already show
- * them.
+ * Adds name, problem, fix and cause. Name and message already show them, so they are not
+ * enumerable.
  */
 export function addParts(
   error: Error,

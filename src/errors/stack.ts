@@ -25,8 +25,8 @@ export function callSite(): Error {
 
 /** Reduces the stack of a new error to its message and the caller's frames. */
 export function hideOwnFrames(error: Error): void {
-  // The stack is replaced before it is read, because V8 would print our source line with an
-  // uncaught error whose stack was read.
+  // V8 would print our source line with an uncaught error whose stack was read, so the stack is
+  // replaced before that.
   error.stack = headOf(error);
   showCaller(error);
 }
@@ -40,9 +40,7 @@ export function showCaller(error: Error, site: Error = callSite()): void {
   if (frames.length > 0) error.stack = [headOf(error), ...frames].join("\n");
 }
 
-/**
- * Wraps the message, because a notebook shows only the stack and breaks long lines within words.
- */
+/** Wraps the message: a notebook shows only the stack and breaks long lines within words. */
 function headOf(error: Error & Partial<Parts>): string {
   const { name, message, code, problem = message, fix = "", topic } = error;
   if (!inKernel()) return `${name}: ${message}`;
@@ -67,9 +65,9 @@ export function errorLines(
 
 /**
  * Returns the frames that belong neither to this module nor to the runtime. The first frame belongs
- * to this file and shows where this module is: in a folder, or in one bundled file. The text of
- * that frame is compared instead of `import.meta.url`, because the runtime escapes characters in a
- * trace differently.
+ * to this file and shows where this module is: in a folder, or in one bundled file. The runtime
+ * escapes characters in a trace differently than in `import.meta.url`, so the text of that frame is
+ * compared.
  */
 function framesOfCaller({ stack }: Error): string[] {
   const lines = String(stack).split("\n").filter((line) => FRAME.test(line));

@@ -1,4 +1,4 @@
-// Only the types are imported here, because the first plot loads the package.
+// Only the types are imported here; the first plot loads the package.
 import type * as Plot from "npm:@observablehq/plot@^0.6";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
@@ -9,7 +9,7 @@ import { type Bundle, display } from "./show.ts";
 
 /** The package that draws. */
 const PLOT = "npm:@observablehq/plot@0.6.17";
-/** The package that provides a document to draw into, because a kernel has no page. */
+/** The package that provides a document to draw into. A kernel has no page. */
 const DOCUMENT = "npm:linkedom@0.18.15";
 
 /** Options of {@linkcode plot}: those of Observable Plot, with a legend by default. */
@@ -50,7 +50,7 @@ export interface PlotOptions
  * ```
  *
  * @throws {TypeError} If no marks are given, the rows of a mark are a promise, no row has the
- * column that a mark names, or an option has a wrong type.
+ * column of a mark, or an option has a wrong type.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if a package is not in Deno's cache and cannot be
  * fetched.
  */
@@ -199,8 +199,8 @@ async function drawing(): Promise<Drawing> {
   const [Plot, { DOMParser }] = await Promise.all(
     [PLOT, DOCUMENT].map((specifier) => loadPackage("draw a plot", specifier)),
   );
-  // The document is XML, because HTML leaves & and < unescaped in attributes: no front end would
-  // show such a picture.
+  // HTML leaves & and < unescaped in attributes, and no front end would show such a picture, so the
+  // document is XML.
   const document = new DOMParser().parseFromString("<svg/>", "image/svg+xml");
   const createElement = document.createElement.bind(document);
   document.createElement = (tag: string) => tag === "canvas" ? new ColorBar() : createElement(tag);
@@ -236,7 +236,7 @@ class ColorBar {
   }
 }
 
-/** A picture sets its own colors, because the page may be light or dark. */
+/** The page may be light or dark, so a picture sets its own colors. */
 const COLORS = { background: "#fffdf8", color: "#292524" };
 
 const DEFAULTS = {

@@ -47,7 +47,7 @@ const LONGEST_WAIT_MS = 366 * 86_400_000;
 
 /**
  * Reads the `Retry-After` of a response, in milliseconds. If it is a point in time, the pause is
- * measured from the date of the response, because both times come from the same clock.
+ * measured from the date of the response, which comes from the same clock.
  *
  * @param now The time of this machine's wall clock, for a response without a date.
  * @returns `undefined` if the header is missing or asks for more than a year.

@@ -22,8 +22,8 @@ export async function readUpTo(
       size += value.byteLength;
     }
   } finally {
-    // Not awaited, because the cancellation of a cloned body settles only when the original body
-    // has ended, too.
+    // Not awaited: the cancellation of a cloned body settles only when the original body has ended,
+    // too.
     reader?.cancel().catch(() => {});
   }
   const bytes = new Uint8Array(Math.min(size, limit));

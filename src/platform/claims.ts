@@ -57,8 +57,8 @@ export function accountOf(claims: Claims): string | undefined {
 }
 
 /**
- * Whether a token in the environment belongs to another app client or account. If a client is
- * known, the token must name it, because other programs use ACCESS_TOKEN, too.
+ * Whether a token in the environment belongs to another app client or account. Other programs use
+ * ACCESS_TOKEN, too, so the token must contain the id of the client if that is known.
  *
  * @param kept The claims of the stored token, if there is one.
  */

@@ -6,7 +6,7 @@ import { runProgram } from "./run_program.ts";
 
 /**
  * How git treats a file. `outside` means that the file is not in a work tree; `unknown` means that
- * git gave no answer.
+ * git did not report it.
  */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
 
@@ -55,8 +55,8 @@ export async function gitTracking(path: string): Promise<GitTracking> {
 export async function gitIgnores(path: string): Promise<boolean | undefined> {
   const files = secretFiles(path);
   if (!isInWorkTree(path)) return undefined;
-  // The command prints a line for each ignored file. It does not use the index, because tracked
-  // files can be ignored, too.
+  // The command prints a line for each ignored file. Tracked files can be ignored, too, so it does
+  // not use the index.
   const ignored = await runGit(["check-ignore", "--no-index"], files);
   return ignored === undefined ? undefined : ignored.split("\n").length - 1 === files.length;
 }

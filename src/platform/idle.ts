@@ -27,7 +27,7 @@ export const WAIT_LONGER: InProgram = { inProgram: ", or pass a longer idleTimeo
  * Checks an idle timeout, or returns the default.
  *
  * @returns The timeout in milliseconds; 0 means no limit.
- * @throws {TypeError} For a negative number or `NaN`.
+ * @throws {TypeError} If the number is negative or `NaN`.
  */
 export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
   if (!(idleMs >= 0)) throw typeError("idleTimeoutMs must be zero or more milliseconds");
@@ -68,7 +68,7 @@ export class IdleWatch {
     this.#stopTimer = onAbort(this.world.timeout(ms), listener);
   }
 
-  /** Stops the timer, because the server sent data or is not expected to. */
+  /** Stops the timer: the server sent data or is not expected to. */
   pause(): void {
     this.#stopTimer();
   }
@@ -83,7 +83,7 @@ export class IdleWatch {
     }
   }
 
-  /** Stops watching, because the request has ended. */
+  /** Stops watching: the request has ended. */
   release(): void {
     this.pause();
     this.#leaveUser();

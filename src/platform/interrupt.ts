@@ -28,8 +28,8 @@ export async function cancellable<T>(
   stop: AbortController = new AbortController(),
 ): Promise<T> {
   signal?.throwIfAborted();
-  // The call site is recorded at once, because a cell that continues with then() is no longer on
-  // the stack later. In a script, it is not recorded, because that is slow.
+  // A cell that continues with then() is no longer on the stack later, so the call site is recorded
+  // at once. In a script this would be too slow, and it is not recorded.
   const site = inKernel() ? callSite() : undefined;
   const unlisten = site && listenForStop(action, stop);
   const signals = [signal, site && stop.signal].filter((each) => each !== undefined);
@@ -87,8 +87,8 @@ function listenForStop(action: string, stop: AbortController): () => void {
  * the body of that response.
  *
  * A listener is active from the first read to the end of the body, so that Stop takes effect even
- * between two reads. Before the first read there is no listener, because an unread body may stay in
- * a variable for hours, and Stop must still end the kernel's other work.
+ * between two reads. Before the first read there is no listener: an unread body may stay in a
+ * variable for hours, while Stop must still end the kernel's other work.
  */
 export async function cancellableResponse(
   action: string,

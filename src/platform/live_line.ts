@@ -35,15 +35,15 @@ export function cellLine(): LiveLine {
   };
   return {
     show: (text) => put({ "text/plain": text }),
-    // Both formats are empty, because classic Jupyter ignores an update without a format, and draws
-    // an empty line if only the text is empty.
+    // Classic Jupyter ignores an update without a format, and draws an empty line if only the text
+    // is empty, so both formats are empty.
     remove: () => put({ "text/plain": "", "text/html": "" }),
   };
 }
 
 function terminalLine(): LiveLine {
   const put = (text: string) => {
-    // The line is shortened, because only the last row of a wrapped line could be removed.
+    // Only the last row of a wrapped line could be removed, so the line is shortened.
     const line = shortened(text, terminalColumns() - 2);
     Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${line}`));
     return Promise.resolve();

@@ -48,8 +48,8 @@ export async function lockBeside(
       create: mayCreate,
       mode: 0o600,
     });
-    // The lock is polled, because a pending `lock()` cannot be canceled. The calls are synchronous,
-    // because that is faster.
+    // A pending `lock()` cannot be canceled, so the lock is polled. The calls are synchronous,
+    // which is faster.
     let attempt = 1;
     for (; !opened.tryLockSync(true); attempt++) {
       if (monotonic() - started >= waitMs) {

@@ -6,8 +6,8 @@ import type { LogEvent } from "./log_event.ts";
 type Failure = "canceled" | "failed" | AuthErrorCode;
 
 /**
- * Returns the failure for an event. Only codes are used, because any other text of an error may
- * contain a secret.
+ * Returns the failure for an event. Any other text of an error may contain a secret, so only codes
+ * are used.
  */
 export function failureOf(error: unknown, signal: AbortSignal | null | undefined): Failure {
   if (error instanceof AuthError) return error.code;
@@ -84,7 +84,7 @@ function writeLine(event: LogEvent): void {
   else waiting.push(event);
 }
 
-/** Loads the code that writes lines, because few processes need it. */
+/** Loads the code that writes lines, which few processes need. */
 async function load(): Promise<void> {
   try {
     writer = (await import("./log_line.ts")).writeLine;
@@ -102,8 +102,8 @@ export function linesWritten(): Promise<void> | undefined {
 }
 
 /**
- * Settles like the promise once all lines are written, because its error may end the process. If the
- * log is off, returns the promise itself.
+ * Settles like the promise, but only once all lines are written: its error may end the process. If
+ * the log is off, returns the promise itself.
  */
 export function afterLines<T>(work: Promise<T>): Promise<T> {
   return loading === undefined ? work : work.finally(() => loading);

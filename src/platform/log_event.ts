@@ -52,7 +52,7 @@ export type LogEvent =
     readonly outcome: "here" | "provider" | "everywhere";
   }
   | {
-    /** A request was answered or failed. */
+    /** A request received a response or failed. */
     readonly event: "request";
     /** The identity provider or the API. */
     readonly to: "provider" | "api";
@@ -75,7 +75,7 @@ export type LogEvent =
     readonly event: "pause";
     /** Length of the pause. */
     readonly pauseMs: number;
-    /** Why the request is repeated, such as `the API answered 503`. */
+    /** Why the request is repeated, such as `the API responded with 503`. */
     readonly reason: string;
   }
   | {

@@ -7,8 +7,8 @@ import { isDumbTerminal } from "./terminal.ts";
 const NAME_WIDTH = 8;
 
 /**
- * Writes an event as one line to standard error. Uses `console`, because in a notebook only its
- * output appears under the cell.
+ * Writes an event as one line to standard error. In a notebook, only the output of `console`
+ * appears under the cell.
  */
 export function writeLine(event: LogEvent): void {
   // A progress line may be on the terminal. Its next update draws it again.
@@ -25,7 +25,7 @@ const REASONS = {
   due: "due (no valid token)",
   early: "early (the token expires soon)",
   forced: "forced",
-  rejected: "rejected (the API answered 401)",
+  rejected: "rejected (the API responded with 401)",
 } as const;
 
 const LOGINS = {

@@ -54,8 +54,8 @@ export async function readMasked(
 }
 
 /**
- * Reads the text; `null` if the user canceled. Does not block the thread, because a blocked
- * thread does not handle signals.
+ * Reads the text; `null` if the user canceled. A blocked thread does not handle signals, so this
+ * does not block.
  */
 async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
@@ -90,8 +90,8 @@ async function readText(lines: boolean): Promise<string | null> {
       else if (piece === "\u0015") text = "";
       else text += piece;
     }
-    // Only the beginning of a long paste is counted: twice as many code units as stars, because
-    // some characters have two.
+    // Only the beginning of a long paste is counted. Some characters have two code units, so it has
+    // twice as many code units as there are stars.
     const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
     write(wanted < stars ? "\b \b".repeat(stars - wanted) : "*".repeat(wanted - stars));
     stars = wanted;

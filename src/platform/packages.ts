@@ -11,8 +11,8 @@ import { ConfigError } from "../errors/errors.ts";
  */
 // deno-lint-ignore no-explicit-any
 export async function loadPackage(action: string, specifier: string): Promise<any> {
-  // A separate module imports the package, because this one may be part of an npm package, in which
-  // `npm:` fails.
+  // This module may be part of an npm package, in which `npm:` fails, so a separate module imports
+  // the package.
   const module = `export * from ${JSON.stringify(specifier)};`;
   try {
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);
@@ -31,7 +31,7 @@ export function isUnloadable(error: unknown): error is TypeError {
   return error instanceof TypeError && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 }
 
-/** The runtime's error is not quoted, because the registry's address may contain a password. */
+/** The registry's address may contain a password, so the runtime's error is not quoted. */
 function whyUnloadable(
   { message }: TypeError,
   specifier: string,

@@ -10,12 +10,13 @@ const WINDOWS = Deno.build.os === "windows";
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // Encodes characters that have a meaning in a URL, and also blanks and control characters,
-  // because the URL parser drops some of these.
+  // Encodes characters that have a meaning in a URL, and also blanks and control characters, some
+  // of which the URL parser drops.
   // deno-lint-ignore no-control-regex -- encodes control characters
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
-  // The host localhost is replaced, because a file URL drops it and then no longer names a share.
+  // A file URL drops the host localhost and is then no longer the address of a share, so that host
+  // is replaced.
   const share = encoded.replace(/^\/\/localhost(?=\/)/i, "//127.0.0.1");
   if (windows && encoded.startsWith("//")) return new URL(`file:${share}`);
   if (encoded.startsWith("/") && !windows) return new URL(`file://${encoded.replace("//", "/")}`);
@@ -44,7 +45,9 @@ export function isUrl(name: string): boolean {
   return /^((file|https?):|[a-z][a-z\d+.-]+:\/\/)/i.test(name);
 }
 
-/** Returns the path of a URL; `undefined` if the URL does not name a file on this computer. */
+/**
+ * Returns the path of a URL; `undefined` if the URL is not the address of a file on this computer.
+ */
 export function pathOfUrl(name: string | URL): string | undefined {
   const url = URL.parse(String(name));
   if (url?.protocol !== "file:" || (url.hostname !== "" && !WINDOWS)) return undefined;

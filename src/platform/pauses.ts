@@ -23,7 +23,7 @@ export class Pauses {
     this.#world = world;
   }
 
-  /** Ends a stretch, because an attempt brought something. */
+  /** Ends a stretch: an attempt made progress. */
   endStretch(): void {
     this.#since = undefined;
   }
@@ -31,7 +31,7 @@ export class Pauses {
   /**
    * Pauses; ends early, without an error, when the signal aborts.
    *
-   * @param why The reason, such as "the API answered 503".
+   * @param why The reason, such as "the API responded with 503".
    */
   async pause(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
     this.#world.log?.({ event: "pause", pauseMs: Math.round(ms), reason: printable(why) });

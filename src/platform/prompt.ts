@@ -20,8 +20,7 @@ export async function untilHeard(signal: AbortSignal | undefined): Promise<void>
 }
 
 /**
- * Says where the prompt is and how to cancel it, because a front end may show the prompt far from
- * its cell.
+ * Says where the prompt is and how to cancel it. A front end may show the prompt far from its cell.
  */
 const OPEN_QUESTION = [
   "A prompt is open below the cell (VS Code: top of window).",
@@ -112,7 +111,7 @@ export class Questions {
       return await readMasked(lines.join("\n"));
     }
     const question = lines.pop() ?? "";
-    // The lines go to standard output, like the prompt, because standard error may be a file.
+    // The lines go to standard output, like the prompt. Standard error may be a file.
     const before = lines.map((line) => `${line}\n`).join("");
     if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
     return readVisible(question);

@@ -20,8 +20,7 @@ export async function replaceFile(
       using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
       const bytes = new TextEncoder().encode(text);
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
-      // Only the wait for the disk is asynchronous, because the other calls are faster when
-      // synchronous.
+      // Only the wait for the disk is asynchronous. The other calls are faster when synchronous.
       await file.sync();
     }
     if (!await renameOver(temporary, path, isWanted)) {
@@ -37,8 +36,8 @@ export async function replaceFile(
 
 /**
  * Maximum number of attempts to rename a file that another program has open, and the pause between
- * them. All attempts together take one second. The pause is short, because a program that reads in
- * a loop leaves only short gaps.
+ * them. All attempts together take one second. A program that reads in a loop leaves only short
+ * gaps, so the pause is short.
  */
 const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;

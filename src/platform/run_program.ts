@@ -14,8 +14,8 @@ export type Ended =
 export const MAX_OUTPUT = 262_144;
 
 /**
- * Time limit for the rest of the output after the program has ended, because a background process
- * of the program can keep the pipe open forever.
+ * Time limit for the rest of the output after the program has ended. A background process of the
+ * program can keep the pipe open forever.
  */
 const REST_OF_OUTPUT_MS = 1_000;
 
@@ -66,8 +66,8 @@ export async function runProgram(
     const { code } = await child.status;
     timers.push(setTimeout(close, REST_OF_OUTPUT_MS));
     const output = await printed;
-    // After a success, the rest of the error output is not read, because a connection that ssh
-    // leaves open keeps that stream open.
+    // A connection that ssh leaves open keeps the error output open, so after a success the rest of
+    // it is not read.
     if (code === 0) close();
     const errors = await complained;
     if (stopped === "aborted") signal?.throwIfAborted();

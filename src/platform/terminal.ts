@@ -18,7 +18,8 @@ export function terminalColumns(): number {
 
 /**
  * Prompts in the terminal, with visible input.
- * @throws {AuthError} `INTERRUPTED` after Ctrl-C or Ctrl-D, for which `prompt()` returns `null`.
+ * @throws {AuthError} `INTERRUPTED` if the user pressed Ctrl-C or Ctrl-D, for which `prompt()`
+ * returns `null`.
  */
 export function readVisible(question: string): string {
   const answer = prompt(question);

@@ -2,16 +2,16 @@ import { environment } from "./environment.ts";
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/** Whether an environment variable names a proxy. */
+/** Whether an environment variable sets a proxy. */
 export function namesProxy(): boolean {
   return PROXIES.some(environment);
 }
 
 /**
- * Makes a client that connects directly to a plain `http:` address on loopback, because a proxy
- * would see the token or the password. Close the client after use.
+ * Makes a client that connects directly to a plain `http:` address on loopback. A proxy would see
+ * the token or the password. Close the client after use.
  *
- * @returns `undefined` if the address is not `http:`, or if no variable names a proxy.
+ * @returns `undefined` if the address is not `http:`, or if no variable sets a proxy.
  */
 export function directClient(
   { protocol, hostname, port }: URL,
@@ -25,8 +25,8 @@ export function directClient(
 }
 
 /**
- * Whether a host name is on this machine's loopback. `*.localhost` is not, because Deno resolves it
- * with DNS.
+ * Whether a host name is on this machine's loopback. `*.localhost` is not: Deno resolves it with
+ * DNS.
  */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
@@ -41,7 +41,7 @@ export function isSafeTransport(url: URL): boolean {
 interface NetworkReason {
   /** The reason as a readable text, without addresses and headers. */
   readonly words: string;
-  /** What to do. Default: check address, network and proxy. */
+  /** The next step for the user. Default: check address, network and proxy. */
   readonly fix: string | undefined;
   /** Whether the reason is in the table below. */
   readonly isKnown: boolean;
@@ -84,8 +84,8 @@ const REASONS: readonly KnownReason[] = [
 ];
 
 /**
- * Explains why a request got no response. The error's own text is not used, because it may contain
- * addresses and headers.
+ * Explains why a request got no response. The error's own text may contain addresses and headers,
+ * so it is not used.
  */
 export function networkReason(error: unknown): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();

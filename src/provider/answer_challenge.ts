@@ -6,7 +6,7 @@ import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";
 
-/** Shorter answers are not withheld, because they also occur in harmless text. */
+/** Shorter answers also occur in harmless text, so they are not withheld. */
 const SHORTEST_HIDDEN = 4;
 
 /** The parts that each request of a further step needs. */

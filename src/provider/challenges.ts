@@ -114,7 +114,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
         .map(([name, value]) => `${name}: ${value}`).join(", ");
       const question = shown ? ` (${shortened(shown, MAX_QUESTION_LENGTH)})` : "";
       const prompt = `Answer to the provider's question${question}:`;
-      // The input is hidden, because only the provider knows whether the answer is a secret.
+      // Only the provider knows whether the answer is a secret, so the input is hidden.
       return [{ name: "ANSWER", prompt, secret: true }];
     },
   },
@@ -206,7 +206,7 @@ export function checkAnswers(
   const wanted = asks.map(({ name }) => name);
   const rule = `${takes} { ${wanted.join(", ")} }`;
   const isObject = typeof given === "object" && given !== null;
-  // Unknown names are not quoted, because a misplaced secret may be among them.
+  // A misplaced secret may be among the unknown names, so they are not quoted.
   if (!isObject || Object.keys(given).some((each) => !wanted.includes(each))) {
     throw typeError(`${rule}, each a string, and nothing else`);
   }
@@ -223,9 +223,7 @@ export function checkAnswers(
   }));
 }
 
-/**
- * Removes blanks from a code, because apps show codes with blanks. Blanks in a password are kept.
- */
+/** Removes the blanks with which apps show a code. Blanks in a password are kept. */
 export function tidyAnswer(name: string, answer: string): string {
   return name.endsWith("_CODE") ? answer.replace(/\s+/g, "") : answer;
 }

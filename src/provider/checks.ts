@@ -1,7 +1,7 @@
 /**
  * Checks the settings before a request, and the response to the request. Each call creates only the
- * schemas that it needs. This file is loaded before anything is sent, because the schema library
- * may have to be fetched first.
+ * schemas that it needs. The schema library may have to be downloaded, so this file is loaded
+ * before anything is sent.
  */
 import * as z from "npm:zod@^4/mini";
 import type {

@@ -6,8 +6,8 @@ const LOCKING_FAILURE = 5;
 const LONGEST_LOCK_MS = 900_000;
 
 /**
- * Consecutive rejected passwords in this process for the last provider, client and name. No others
- * are kept, because a long-running process may log in many users.
+ * Consecutive rejected passwords in this process for the last provider, client and name. A
+ * long-running process may log in many users, so no others are kept.
  */
 let latest: { readonly key: string; readonly count: number; readonly at: number } | undefined;
 
@@ -20,8 +20,8 @@ export interface Failures {
 }
 
 /**
- * Counts rejected passwords. Does not delay a login, because only the user knows whether the
- * password was corrected.
+ * Counts rejected passwords. Only the user knows whether the password was corrected, so no login is
+ * delayed.
  *
  * @param at Time of the request by the monotonic clock, in milliseconds.
  */

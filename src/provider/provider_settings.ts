@@ -123,7 +123,7 @@ async function importChecks(): Promise<Checks | undefined> {
   }
 }
 
-/** The runtime's error is not quoted, because the registry's address may contain a password. */
+/** The registry's address may contain a password, so the runtime's error is not quoted. */
 const PACKAGE_UNAVAILABLE: SettingsFault = {
   code: "PACKAGE_UNAVAILABLE",
   settings: [],

@@ -55,14 +55,14 @@ function errorIn(response: ProviderResponse, json: unknown): { name: string; mes
   const first = (...values: unknown[]) =>
     String(values.find((value) => typeof value === "string" && value !== "") ?? "");
   const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype"));
-  // "com.example#Name" and "Name:http://…" both name Name.
+  // "com.example#Name" and "Name:http://…" both mean Name.
   const name = named.split("#").at(-1)?.split(":")[0]?.trim() ?? "";
   return { name, message: first(body.message, body.Message, body.error_description) };
 }
 
 /**
- * Describes the kind of a body. The body itself is not quoted, because it may repeat secrets of the
- * request.
+ * Describes the kind of a body. The body itself may repeat secrets of the request, so it is not
+ * quoted.
  */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";

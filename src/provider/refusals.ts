@@ -45,15 +45,15 @@ const RULE_FAILED: Partial<Advice> = {
   fix: `try again in a few minutes; if it keeps failing, report that to ${SUPPORT}`,
 };
 
-/** What to do if no code arrives. */
+/** The next step if no code arrives. */
 const WITHOUT_SENT_CODE: Fix = [
   "use a code of an authenticator app, or log in with the portal string: run ",
   { call: "login", options: { strategy: "portal" } },
 ];
 
 /**
- * The first matching row applies. Rows that match the message come before rows that match only the
- * name, because one name has many causes.
+ * The first matching row applies. One name has many causes, so rows that match the message come
+ * before rows that match only the name.
  */
 export const REFUSALS: readonly Refusal[] = [
   // The firewall demands a test that only a browser can pass, and may use any status.
@@ -169,7 +169,7 @@ export const REFUSALS: readonly Refusal[] = [
     says: /\bdevice does not exist/i,
     code: "REFRESH_REJECTED",
     isFinal: true,
-    advice: { problem: "the device of this login was removed at the provider" },
+    advice: { problem: "the device registered at this login was removed at the provider" },
   },
   // If refresh tokens rotate, this flow is disabled, and GetTokensFromRefreshToken replaces it.
   { flows: ["refresh"], says: /REFRESH_TOKEN_AUTH|\brotation\b/i, code: "FLOW_DISABLED" },
@@ -254,7 +254,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   REJECTED: {
     problem: "the provider rejected the request",
-    fix: "compare your settings with those of your subscription",
+    fix: "compare your settings with the support channel's reply",
   },
   UNEXPECTED_RESPONSE: {
     problem: "the response did not come from the token endpoint",

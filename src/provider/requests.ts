@@ -77,7 +77,7 @@ export function confirmDeviceRequest(
   const body = {
     AccessToken: accessToken.reveal(),
     DeviceKey: deviceKey.reveal(),
-    // All devices have the same name, because the name of this computer is private.
+    // The name of this computer is private, so all devices have the same name.
     DeviceName: "platform-auth",
     DeviceSecretVerifierConfig: { PasswordVerifier: verifier, Salt: salt },
   };
@@ -106,8 +106,8 @@ export function globalSignOutRequest(
 }
 
 /**
- * Returns a device key without the region at its beginning, because harmless sentences may also
- * contain the region.
+ * Returns a device key without the region at its beginning. Harmless sentences may also contain the
+ * region.
  */
 function ownPart(deviceKey: Secret | undefined): Secret | undefined {
   return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));

@@ -68,13 +68,13 @@ const MAX_HOLD_MS = 900_000;
 
 /**
  * Deno 2.7 to 2.9.5 silently resends a text body when any connection drops, but never a Blob. Other
- * versions get a text body, because they send it faster than a Blob.
+ * versions get a text body, which they send faster than a Blob.
  */
 const RESENDS_TEXT = /^2\.([78]\.|9\.[0-5]$)/.test(Deno.version.deno);
 
 /**
- * The time from which each endpoint accepts requests again. The times are kept separately for each
- * monotonic clock, because tests have their own clocks.
+ * The time from which each endpoint accepts requests again. Tests have their own clocks, so the
+ * times are kept separately for each monotonic clock.
  */
 const holds = new WeakMap<() => number, Map<string, number>>();
 
@@ -85,7 +85,7 @@ const holds = new WeakMap<() => number, Map<string, number>>();
  * certainly did not check it. Does not follow redirects.
  *
  * @param limitMs Time limit for all attempts together.
- * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was sent.
+ * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing could be sent.
  */
 export async function send(
   request: ProviderRequest,
@@ -96,8 +96,8 @@ export async function send(
   const { readResponse } = await loadChecks(DOING[request.flow]);
   const started = world.monotonic();
   const leftMs = () => limitMs - (world.monotonic() - started);
-  // The first attempt of a refresh gets most of the time, because a response that is not read ends
-  // the session if refresh tokens rotate.
+  // If refresh tokens rotate, a response that is not read ends the session. The first attempt of a
+  // refresh therefore gets most of the time.
   const attemptMs = mustNotRepeat(request) ? limitMs : Math.max(limitMs * 0.6, 1_000);
   const hold = holds.get(world.monotonic) ?? new Map<string, number>();
   holds.set(world.monotonic, hold);
@@ -173,17 +173,17 @@ async function sendOnce(
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ProviderResponse | Refused> {
-  // The permission is checked before the request, because the process never ends if the runtime
-  // refuses to send a Blob.
+  // If the runtime refuses to send a Blob, the process never ends, so the permission is checked
+  // before the request.
   if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
-  // setTimeout() is not used, because its first use in a process takes longer than a request.
+  // setTimeout() is not used: its first use in a process takes longer than a request.
   const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
   const stopTimer = onAbort(timer, () => onAbort(world.timeout(GRACE_MS), stop));
   const stopListening = onAbort(signal, stop);
-  // Connections are not reused, because the runtime silently repeats a request whose reused
-  // connection drops.
+  // The runtime silently repeats a request whose reused connection drops, so connections are not
+  // reused.
   const options = { poolMaxIdlePerHost: 0 };
   const client = world.fetch === undefined
     ? directClient(request.url, options) ?? Deno.createHttpClient(options)
@@ -223,9 +223,7 @@ function notPermitted(request: ProviderRequest): ConfigError {
   return missingPermission(action, flag, `run: ${request.command()}`);
 }
 
-/**
- * Interprets an error of `fetch`. Its text is not used, because it may contain URLs and headers.
- */
+/** Interprets an error of `fetch`. Its text may contain URLs and headers, so it is not used. */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);

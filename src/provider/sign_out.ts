@@ -35,7 +35,7 @@ export interface SignOutResult {
   readonly text?: string;
 }
 
-const ACCESS_TOKEN_STAYS = "an access token is valid until it expires";
+const ACCESS_TOKEN_STAYS = "the access token cannot be revoked and stays valid until it expires";
 
 /**
  * Ends sessions at the provider, as far as the provider supports it. Their tokens have already been
@@ -58,7 +58,7 @@ export async function endAtProvider(
       : { ended: "here" };
   }
   if (!everywhere && !sessions.some(isRenewable)) {
-    return { ended: "here", text: `nothing to revoke at the provider: ${ACCESS_TOKEN_STAYS}` };
+    return { ended: "here", text: ACCESS_TOKEN_STAYS };
   }
   try {
     const provider = await resolveProvider("sign-out", options, settings);

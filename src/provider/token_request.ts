@@ -15,7 +15,7 @@ import { readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 
-// Exported from this file so that both are loaded before anything is sent.
+// Re-exported: this file is imported on demand, and both must be loaded before anything is sent.
 export { refusalError } from "./refusal_error.ts";
 export { resolveProvider } from "./provider_settings.ts";
 
@@ -62,7 +62,7 @@ export async function loginTokens(
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  // Loaded on demand, because few providers track devices. The login has succeeded, so this code
+  // Few providers track devices, so this is loaded on demand. The login has succeeded, so this code
   // must not throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>

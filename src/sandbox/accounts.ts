@@ -89,7 +89,7 @@ export class Accounts {
   /**
    * Adds a user. With `aliasSignIn`, the user name in the pool is a UUID.
    *
-   * @throws {TypeError} A field is missing or the name is taken.
+   * @throws {TypeError} If a field is missing or the name is taken.
    */
   add(user: NewUser): Account {
     for (const name of ["username", "password"] as const) {
@@ -100,7 +100,7 @@ export class Accounts {
     const alias = this.#options.aliasSignIn;
     if (alias && !user.email?.includes("@")) {
       throw new TypeError(
-        'Cannot add the user: with "aliasSignIn", users log in by e-mail; give an "email"',
+        'Cannot add the user: with "aliasSignIn", users log in by e-mail; add an "email"',
       );
     }
     const sub = crypto.randomUUID();
@@ -125,7 +125,7 @@ export class Accounts {
   /**
    * Finds a user by any name that a login accepts, including the user name in the pool.
    *
-   * @throws {TypeError} There is no such user.
+   * @throws {TypeError} If there is no such user.
    */
   find(name: string): Account {
     return this.#entry(name).account;
@@ -190,7 +190,7 @@ function challengesOf(user: NewUser, byDefault: readonly string[]): readonly str
   for (const [name, field] of [["EMAIL", "email"], ["SMS", "phone"]] as const) {
     const step = own.find((each) => each.startsWith(`${name}_`));
     if (step !== undefined && user[field] === undefined) {
-      throw new TypeError(`Cannot add the user: ${step} sends a code; give "${field}"`);
+      throw new TypeError(`Cannot add the user: ${step} sends a code; add "${field}"`);
     }
   }
   const first = "NEW_PASSWORD_REQUIRED";

@@ -104,7 +104,7 @@ const SAMPLE: CheckedRecord = {
 const RIVALS = 6;
 
 /**
- * Checks that a store of your own obeys the rules of `createSession({ store })`. Use a record that no
+ * Checks that your own store obeys the rules of `createSession({ store })`. Use a record that no
  * session uses meanwhile; it is restored at the end.
  *
  * ```ts

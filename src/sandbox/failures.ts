@@ -43,7 +43,7 @@ export interface Exchange {
 /**
  * Serves a request, unless an injected failure applies to it.
  *
- * @throws {ConnectionLost} A failure cuts the connection.
+ * @throws {ConnectionLost} If a failure cuts the connection.
  */
 export async function serveOrFail(
   { at, failures, latencyMs, signal, record }: Exchange,
@@ -117,7 +117,7 @@ const FIELDS: Record<keyof Failure, [accepts: (value: unknown) => boolean, must:
 /**
  * Checks one failure.
  *
- * @throws {TypeError} A field is missing, unknown, out of range or does not fit the others.
+ * @throws {TypeError} If a field is missing, unknown, out of range or does not fit the others.
  */
 export function checkFailure(failure: Failure): Failure {
   const fail = (problem: string): never => {
@@ -127,7 +127,7 @@ export function checkFailure(failure: Failure): Failure {
   const fields: Record<string, unknown> = { ...failure };
   const known = Object.keys(FIELDS);
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
-  if (unknown !== undefined) fail(`unknown field "${unknown}"; known are ${known.join(", ")}`);
+  if (unknown !== undefined) fail(`unknown field "${unknown}"; use one of ${known.join(", ")}`);
   for (const [name, [accepts, must]] of Object.entries(FIELDS)) {
     const value = fields[name];
     if ((value !== undefined || name === "at") && !accepts(value)) {
@@ -139,7 +139,7 @@ export function checkFailure(failure: Failure): Failure {
   if (drop !== undefined && responds) fail('"drop" loses the response: omit "status" and "body"');
   if (headers !== undefined && !responds) fail('"headers" needs "status" or "body"');
   if (!responds && drop === undefined && delayMs === undefined) {
-    fail('give "status", "body", "drop" or "delayMs"');
+    fail('set "status", "body", "drop" or "delayMs"');
   }
   return failure;
 }

@@ -123,8 +123,8 @@ export type SandboxConfig = {
 /**
  * Checks the options and fills in the defaults.
  *
- * @throws {TypeError} An option is unknown or of the wrong type.
- * @throws {RangeError} A number is out of its range.
+ * @throws {TypeError} If an option is unknown or of the wrong type.
+ * @throws {RangeError} If a number is out of its range.
  */
 export function checkOptions(options: SandboxOptions = {}): SandboxConfig {
   const names = Object.keys(CHECKS);

@@ -45,7 +45,7 @@ export interface Sandbox extends AsyncDisposable {
    * seconds after the authenticator has replaced it.
    *
    * @param username Any name that the user can log in with. Default: the user in the settings.
-   * @throws {TypeError} There is no such user, or the user has no authenticator.
+   * @throws {TypeError} If there is no such user, or the user has no authenticator.
    *
    * @example
    * ```ts
@@ -73,7 +73,7 @@ export interface Sandbox extends AsyncDisposable {
    * the portal requires a new login. Later logins work.
    *
    * @param username Any name that the user can log in with. Default: all users.
-   * @throws {TypeError} There is no such user.
+   * @throws {TypeError} If there is no such user.
    *
    * @example
    * ```ts
@@ -101,8 +101,8 @@ const NOWHERE: Origins = {
 /**
  * Creates a sandbox without ports, for tests: a client uses its `handle` instead of `fetch`.
  *
- * @throws {TypeError} An option is unknown or of the wrong type.
- * @throws {RangeError} A number is out of its range.
+ * @throws {TypeError} If an option is unknown or of the wrong type.
+ * @throws {RangeError} If a number is out of its range.
  *
  * @example
  * ```ts
@@ -132,7 +132,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
   const requests: TokenRequest[] = [];
   const apiRequests: ApiRequest[] = [];
 
-  // Downloads use the portal's origin, because a separate file store would need one more port.
+  // A separate file store would need one more port, so downloads use the portal's origin.
   const downloads = new Downloads(origins.portalUrl, now);
   const provider = createIdentityProvider({ ...parts, failures, requests });
   const portal = createPortal({ ...parts, sessions, apiUrl: origins.apiUrl });

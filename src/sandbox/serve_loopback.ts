@@ -25,19 +25,19 @@ class Refused extends Error {
 
 const MIB = 1024 * 1024;
 
-// No other host is served, because a web page can point its host name to this machine (DNS
-// rebinding). The browser then sends that name.
+// A web page can point its host name to this machine (DNS rebinding), and the browser then sends
+// that name, so no other host is served.
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Serves a handler on 127.0.0.1. Uses node:http, because `Deno.serve` cannot cut a connection
- * before the response. A sandbox without ports does not need node:http, so it is loaded on demand.
+ * Serves a handler on 127.0.0.1. Uses node:http: `Deno.serve` cannot cut a connection before the
+ * response. A sandbox without ports does not need node:http, so it is loaded on demand.
  */
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
   let origin = "";
-  const server = createServer((message, answer) => {
-    respond(message, answer, origin, options).catch(() => message.socket.destroy());
+  const server = createServer((message, outgoing) => {
+    respond(message, outgoing, origin, options).catch(() => message.socket.destroy());
   });
   server.on("connect", (_message, socket) => {
     socket.on("error", () => {});
@@ -79,12 +79,12 @@ function listen(server: Server, port: number): Promise<void> {
 
 async function respond(
   message: IncomingMessage,
-  answer: ServerResponse,
+  outgoing: ServerResponse,
   origin: string,
   { bodyLimit, handle }: LoopbackOptions,
 ): Promise<void> {
   const gone = new AbortController();
-  answer.once("close", () => gone.abort(new ConnectionLost()));
+  outgoing.once("close", () => gone.abort(new ConnectionLost()));
   let response: Response;
   // A client may send the whole URL (RFC 9112, section 3.2.2).
   const [, host = "", path] = /^http:\/\/([^/]+)(.*)$/i.exec(message.url ?? "") ?? [];
@@ -95,15 +95,15 @@ async function respond(
     response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    // The rest of the body is received and discarded, because the client reads the response only
-    // after it has sent the whole body.
+    // The client reads the response only after it has sent the whole body, so the rest of the body
+    // is received and discarded.
     message.resume();
     response = errorResponse(error);
   }
   const bytes = new Uint8Array(await response.arrayBuffer());
-  for (const [name, value] of response.headers) answer.appendHeader(name, value);
-  answer.writeHead(response.status);
-  answer.end(bytes);
+  for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
+  outgoing.writeHead(response.status);
+  outgoing.end(bytes);
 }
 
 /** @throws {Refused} If the sandbox does not serve this host, method or target. */
@@ -129,8 +129,8 @@ function checkHead({ headers, method = "GET", url = "/" }: IncomingMessage): voi
 /**
  * Reads a body up to the limit.
  *
- * @throws {Refused} The body is larger than the limit.
- * @throws {ConnectionLost} The sender closed the connection.
+ * @throws {Refused} If the body is larger than the limit.
+ * @throws {ConnectionLost} If the sender closed the connection.
  */
 async function readBody(message: IncomingMessage, limit: number): Promise<Blob> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];

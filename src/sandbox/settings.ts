@@ -5,7 +5,7 @@ import { CLIENT_ID, type SandboxConfig, USER_POOL_ID, type Words } from "./optio
 export interface SandboxSettings {
   /** Token endpoint. */
   authUrl: string;
-  /** The provider whose header names the token endpoint expects. */
+  /** The provider whose headers the token endpoint expects. */
   provider: Words;
   /** App client id. */
   clientId: string;

@@ -24,9 +24,9 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
  * proxy does not intercept these requests. This has no effect if the process has already used
  * `fetch`.
  *
- * @throws {TypeError} An option is unknown or of the wrong type.
- * @throws {RangeError} A number is out of its range.
- * @throws {Error} A port is in use.
+ * @throws {TypeError} If an option is unknown or of the wrong type.
+ * @throws {RangeError} If a number is out of its range.
+ * @throws {Error} If a port is in use.
  *
  * @example
  * ```ts
@@ -50,7 +50,8 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };
-  // The servers start first, because the settings and the issuer of each token contain their ports.
+  // The settings and the issuer of each token contain the ports of the servers, so these start
+  // first.
   const started = Promise.withResolvers<Sandbox>();
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);

@@ -27,7 +27,7 @@ import type { Issuer } from "./stored_tokens.ts";
  */
 export class Configuration {
   readonly options: SessionOptions;
-  /** Its log is known once the settings are read, because `AUTH_LOG` is read with them. */
+  /** `AUTH_LOG` is read with the settings, so its log is known only afterwards. */
   readonly world: World & { log?: Log | undefined };
   /**
    * Whether this is the default session of the process, which uses a `.env` and copies tokens to
@@ -41,7 +41,8 @@ export class Configuration {
    *
    * @param caller The function that received the options, for messages.
    * @param replaced Parts of the outside world that a test replaces.
-   * @throws {TypeError | ConfigError} If an option cannot be used.
+   * @throws {TypeError} If an option has the wrong type.
+   * @throws {ConfigError} `INVALID_SETTING` if an option cannot be used.
    */
   constructor(
     caller: string,
@@ -108,7 +109,7 @@ export class Configuration {
     return { clientId: settings.text("clientId"), provider };
   }
 
-  /** The object that stores the session, if the program has a store of its own. */
+  /** The object that stores the session, if the program passed its own store. */
   get ownStore(): SessionStore | undefined {
     const { store } = this.options;
     return typeof store === "object" ? store : undefined;
@@ -120,8 +121,8 @@ export class Configuration {
   }
 
   /**
-   * Returns the same options with the settings read again, because the `.env` may have been edited.
-   * The path of the `.env` stays the same.
+   * Returns the same options with the settings read again. The `.env` may have been edited. The
+   * path of the `.env` stays the same.
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
@@ -150,8 +151,8 @@ export class Configuration {
   }
 
   /**
-   * Returns the same configuration without the process environment, because another session uses
-   * the environment from now on.
+   * Returns the same configuration without the process environment, which another session uses from
+   * now on.
    */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
@@ -186,6 +187,6 @@ function identityOf({ settings, options, ownStore }: Configuration): string {
   });
   const endpoint = [endpointText(options, settings), dialectOf(options, settings)];
   const { envFile, trust: { isFound, withheld } } = settings;
-  // What one state of trust allows to receive a token, another may not.
+  // A host that may receive a token under one state of trust may not under another.
   return JSON.stringify([envFile, endpoint, texts, isFound, withheld !== undefined]);
 }

@@ -106,8 +106,8 @@ export class Engine implements StoredSession {
   // The following methods serve calls that need a token.
 
   /**
-   * Returns the tokens if they can be used without waiting. This is a fast path, because each extra
-   * promise is visible in the benchmark of a single call.
+   * Returns the tokens if they can be used without waiting. This is a fast path: each extra promise
+   * is visible in the benchmark of a single call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
     if (this.loggingOut !== undefined) return undefined;
@@ -155,8 +155,8 @@ export class Engine implements StoredSession {
    * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens can be
    * obtained now; if a refresh failed, the notice `REFRESH_FAILED` says why.
    *
-   * @throws {AuthError} If the session is over, because the refresh token was refused for good or
-   * another process ended the session.
+   * @throws {AuthError} `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER` or `NO_SESSION` if the session is
+   * over: the refresh token was refused for good, or another process ended the session.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     if (this.#mustLook) await this.#look(signal);
@@ -205,7 +205,9 @@ export class Engine implements StoredSession {
     return ++this.calledCount;
   }
 
-  /** Whether a login may still take effect, because no later login or logout has taken effect. */
+  /**
+   * Whether a login may still take effect. It may not after a later login or logout took effect.
+   */
   isWanted(order: number): boolean {
     return order >= this.lastAppliedOrder;
   }
@@ -348,7 +350,7 @@ export class Engine implements StoredSession {
   }
 
   /**
-   * Abandons the session, because the settings now name another account. The store is unchanged.
+   * Abandons the session: the settings are now those of another account. The store is unchanged.
    */
   detach(): void {
     // A login in progress is discarded. A logout in progress still takes effect.
@@ -454,8 +456,8 @@ export class Engine implements StoredSession {
       const held = tokensOf(this.current);
       if (held) refresh.noteResponse(held);
       this.notices.clear("EARLY_REFRESH_FAILED");
-      // If the token is the same, the state is kept, because the state records whether the API
-      // rejected that token.
+      // The state records whether the API rejected the token, so it is kept if the token is the
+      // same.
       const isSame = held !== undefined && sameAccess(held, tokens);
       return isSame ? undefined : { kind: "login", tokens };
     });

@@ -133,7 +133,7 @@ export class EnvStore implements TokenStore {
       this.session.notices.set(
         "STORED_IGNORED",
         `ACCESS_TOKEN in ${this.path} seems to belong to another program and is ignored`,
-        "name another file in AUTH_ENV_FILE (envFile), because a login would overwrite it",
+        "set AUTH_ENV_FILE (envFile) to another file, or a login overwrites these tokens",
       );
       return undefined;
     }

@@ -62,8 +62,8 @@ export class EnvironmentMirror {
 
 /**
  * Returns the tokens at first use: those of the store, or those in the environment if they are
- * newer and belong to the same client and account. The claim `iat` shows which tokens are newer,
- * because the environment may contain an outdated copy of the `.env`.
+ * newer and belong to the same client and account. The environment may contain an outdated copy of
+ * the `.env`, so the claim `iat` decides which is newer.
  */
 export function firstTokens(
   configuration: Configuration,
@@ -82,9 +82,9 @@ export function firstTokens(
 }
 
 /**
- * Returns the tokens in the environment if they belong to this session. If the settings or the
- * stored tokens name a client, a token in the environment must name the same client, because other
- * programs use ACCESS_TOKEN, too.
+ * Returns the tokens in the environment if they belong to this session. Other programs use
+ * ACCESS_TOKEN, too, so a token in the environment must belong to the client of the settings or of
+ * the stored tokens, if there is one.
  *
  * @returns The tokens, or a `note` that says why they are ignored.
  */
@@ -100,16 +100,16 @@ function tokensInEnvironment(
   if (!isOfAnother(own.claims, clientId, kept?.claims)) return { own };
   return {
     note: {
-      problem: "the tokens in the environment do not name the app client and the account of this " +
-        "session, so they are neither used nor replaced",
+      problem: "the tokens in the environment do not belong to the app client and the account of " +
+        "this session, so they are neither used nor replaced",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
   };
 }
 
 /**
- * Whether a session leaves the tokens alone that the user put into the environment, because a found
- * file names hosts: those hosts are either used instead of the tokens, or withheld from them.
+ * Whether a session ignores the tokens that the user put into the environment. It does if a found
+ * file sets hosts: either these are used without the tokens, or they are not used.
  */
 function isApart({ isFound, withheld }: Trust): boolean {
   return isFound || withheld !== undefined;

@@ -142,8 +142,8 @@ export class Keeper {
     if (event.kind === "refreshed") return { tokens: event.tokens, isFinal: false };
     this.apply(event);
     if (event.kind === "logout") return { tokens: undefined, isFinal: true };
-    // Without the lock, the store is not changed, because the process that holds the lock may still
-    // receive tokens.
+    // The process that holds the lock may still receive tokens, so without the lock the store is
+    // not changed.
     return lock.problem ? undefined : { tokens: tokensOf(this.current), isFinal: false };
   }
 
@@ -162,7 +162,7 @@ export class Keeper {
     const tokens = tokensOf(this.current);
     const isNeeded = tokens === undefined || !isGoodFor(tokens, this.#world, 0);
     await this.store.look(this.wait(isNeeded, signal));
-    // A caller that gave up in the meantime must not start a refresh.
+    // If the caller gave up in the meantime, no refresh is started.
     signal?.throwIfAborted();
   }
 

@@ -17,7 +17,7 @@ import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
 import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
 import type { Answers, Challenge } from "./challenges/challenge.ts";
-// Not loaded on demand, because the module must be available before anything is sent.
+// Not loaded on demand: the module must be available before anything is sent.
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
 import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
@@ -139,7 +139,7 @@ export async function obtainTokens(
   return await loginByPassword(configuration, settings, answerers, signal, support);
 }
 
-/** The input is hidden, because a notebook saves visible input. */
+/** A notebook saves visible input, so the input is hidden. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 const NOT_A_PORTAL_STRING = 'This is not a portal string, which begins with "bearer eyJ".';
@@ -217,7 +217,7 @@ async function loginByPassword(
   }
 }
 
-/** Names the sources of rejected credentials, because the cause is often a forgotten variable. */
+/** Lists the sources of rejected credentials. The cause is often a forgotten variable. */
 function originsOf(settings: Settings): string {
   const places = {
     option: "given as an option",
@@ -231,8 +231,8 @@ function originsOf(settings: Settings): string {
 }
 
 /**
- * Names the source of the hosts that receive a secret, because a copied `.env` may contain a
- * stranger's address.
+ * Says where the hosts that receive a secret come from. A copied `.env` may contain a stranger's
+ * address.
  */
 function namedBy(settings: Settings, names: readonly SettingName[]): string[] {
   const origins = names.map((name) => settings.origin(name));

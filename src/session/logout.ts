@@ -55,7 +55,8 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
  * @param place Where the tokens were stored; `undefined`: nowhere.
  * @param problem The reason why the store still contains them.
  * @returns Where the session was ended, and what the status says about it.
- * @throws {ConfigError} If the store still contains the tokens.
+ * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
+ * the tokens.
  */
 export async function finishLogout(
   { remote, givenUp }: Logout,
@@ -90,7 +91,7 @@ async function signOutAtProvider(
 ): Promise<SignOutResult> {
   if (remote === "keep") return { ended: "here" };
   try {
-    // Loaded on demand, because few processes log out.
+    // Few processes log out, so this is loaded on demand.
     const { endAtProvider } = await import("../provider/sign_out.ts");
     return await endAtProvider(configuration, tokens, remote === "everywhere", signal);
   } catch (error) {

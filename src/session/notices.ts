@@ -19,8 +19,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   not a token; neither is used.
  * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client; they
  *   are not used.
- * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used, because the permission to
- *   read them is missing.
+ * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used: the permission to read them
+ *   is missing.
  * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name or
  *   an unused line.
  * - `NO_SETTINGS`: There is no session, and no .env with the settings for a login was found.
@@ -36,8 +36,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * - `PORTAL_TOKEN`: A token from the portal cannot be refreshed: copy a new one before it expires.
  * - `STORE_AWAY`: The shared store cannot be reached. Until it responds again, the token in memory
  *   is used.
- * - `STORE_NOT_ENCRYPTED`: The tokens in the shared store are not encrypted, because AUTH_STORE_KEY
- *   is not set.
+ * - `STORE_NOT_ENCRYPTED`: The tokens in the shared store are not encrypted: AUTH_STORE_KEY is not
+ *   set.
  * - `STORE_UNREAD`: The shared store has not been read yet; the first call reads it.
  * - `STORE_EMPTY`: The shared store contains no session of this account.
  * - `SIGNED_OUT`: A logout ended the session; the notice says where.
@@ -64,7 +64,7 @@ export type NoticeCode =
   | "STORE_EMPTY"
   | "SIGNED_OUT";
 
-/** What each notice means. */
+/** The meaning of each notice. */
 export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   NOT_SAVED:
     "The tokens could not be saved, so this session is in memory only and ends with the process.",
@@ -78,7 +78,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   ENVIRONMENT_UNREADABLE:
-    "Settings in the environment are not used, because the permission to read them is missing.",
+    "Settings in the environment are not used: the permission to read them is missing.",
   SETTING:
     "A setting or the location of the .env needs attention, such as a misspelled name or an unused line.",
   NO_SETTINGS: "There is no session, and no .env with the settings for a login was found.",
@@ -95,7 +95,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   STORE_AWAY:
     "The shared store cannot be reached. Until it responds again, the token in memory is used.",
   STORE_NOT_ENCRYPTED:
-    "The tokens in the shared store are not encrypted, because AUTH_STORE_KEY is not set.",
+    "The tokens in the shared store are not encrypted: AUTH_STORE_KEY is not set.",
   STORE_UNREAD: "The shared store has not been read yet; the first call reads it.",
   STORE_EMPTY: "The shared store contains no session of this account.",
   SIGNED_OUT: "A logout ended the session; the notice says where.",
@@ -116,9 +116,9 @@ export interface Notice {
   readonly code: NoticeCode;
   /** `warning`: something needs to be done. `note`: for information. */
   readonly level: "warning" | "note";
-  /** What happened. */
+  /** The problem, as a sentence. */
   readonly problem: string;
-  /** What to do, if anything. */
+  /** The next step, if there is one. */
   readonly fix?: string;
 }
 

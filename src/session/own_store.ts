@@ -147,7 +147,7 @@ function failureOf(
   return unlessAborted(limit, work).then(() => undefined, (error) => failed(method, error));
 }
 
-/** @param cause Only its class and code are kept, because its message may contain a secret. */
+/** @param cause Its message may contain a secret, so only its class and code are kept. */
 function failed(method: "read" | "update", cause: unknown): ConfigError {
   return new ConfigError(
     "STORE_UNREACHABLE",

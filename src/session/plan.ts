@@ -15,7 +15,7 @@ export type Plan =
   | { readonly kind: "refresh" }
   | { readonly kind: "fail" };
 
-/** Time limit of an early refresh. It is short, because the call's token is still valid. */
+/** Time limit of an early refresh. The call's token is still valid, so the limit is short. */
 export const EARLY_DEADLINE_MS = 10_000;
 
 /**
@@ -23,7 +23,7 @@ export const EARLY_DEADLINE_MS = 10_000;
  */
 export const LOCK_WAIT_SHARE = 0.75;
 
-/** Pause after a refresh that failed or did not help. */
+/** Pause after an early refresh that failed, or after a refresh caused by a 401. */
 const COOLDOWN_MS = 30_000;
 
 /**
@@ -76,8 +76,8 @@ export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean
 }
 
 /**
- * Caps a wanted validity at what a new token offers, so that not every call refreshes. The margin
- * is subtracted, because a new token would otherwise be too old after a moment.
+ * Caps a wanted validity at what a new token offers, so that not every call refreshes. Without the
+ * margin that is subtracted, a new token would be too old after a moment.
  */
 export function offeredMs({ lifetimeMs, refreshMarginMs }: Tokens, wantedMs: number): number {
   if (wantedMs === 0 || lifetimeMs === undefined) return wantedMs;

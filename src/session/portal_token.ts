@@ -36,7 +36,7 @@ export function portalName(address: string | undefined): string {
 /**
  * Does the same as {@linkcode parsePortalToken}, for a session that may know the portal's address.
  *
- * @throws {ConfigError} `INVALID_PORTAL_TOKEN`.
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is not a portal string.
  */
 export function readPortalToken(text: string, address?: string): string {
   const refusal = (why: string) =>
@@ -58,7 +58,7 @@ export function readPortalToken(text: string, address?: string): string {
   if (token === "") throw refusal("the text is empty");
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
-    throw refusal(`character ${strange + 1} of ${token.length} is one that no token contains`);
+    throw refusal(`character ${strange + 1} of ${token.length} cannot occur in a token`);
   }
   // An encrypted token, such as a refresh token, has five parts.
   if (token.split(".").length === 5 && token.startsWith("eyJ")) {

@@ -43,7 +43,7 @@ export class SharedWork<Result> {
     this.done.resolve(work);
   }
 
-  /** Notes that the work takes effect. From then on, callers who give up do not cancel it. */
+  /** Records that the work takes effect. From then on, callers that give up do not cancel it. */
   commit(): void {
     this.isCommitted = true;
     for (const { signal, onCommitted } of this.callers) {

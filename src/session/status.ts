@@ -58,8 +58,8 @@ export interface SessionStatus {
    */
   envFile?: string;
   /**
-   * Host and port of the store that shares the session, or "the program's store" for a store of
-   * your own; absent if there is no store or saving failed.
+   * Host and port of the store that shares the session, or "the program's store" for your own
+   * store; absent if there is no store or saving failed.
    */
   store?: string;
   /**

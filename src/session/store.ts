@@ -23,7 +23,7 @@ export interface Lock {
   /** The reason why the lock is not held. Absent if this store has no lock. */
   readonly problem?: AuthError | undefined;
   /**
-   * Whether a refresh may proceed without the lock, because the holder may never release it. If
+   * Whether the holder may never release the lock, so that a refresh may proceed without it. If
    * not, only logins and logouts may proceed.
    */
   readonly isOptional?: boolean;
@@ -62,7 +62,7 @@ export interface WaitOptions {
   readonly isNeeded: boolean;
   /** Ends the wait. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the lock is no longer needed, because other work has made the change superfluous. */
+  /** Whether other work has made the change superfluous, so that the lock is no longer needed. */
   isServed?(): boolean;
   /** Whether the change can only remove tokens, so that an empty folder is left as it is. */
   readonly onlyRemoves?: boolean;
@@ -84,7 +84,8 @@ export interface TokenStore {
    * Requests the latest content from a server, so that `peek()` returns it. Absent if `peek()`
    * itself reads the latest content.
    *
-   * @throws {ConfigError} If the store cannot be used, or if it is needed but cannot be reached.
+   * @throws {ConfigError} `INVALID_SETTING` if the store cannot be used; `STORE_UNREACHABLE` if it
+   * is needed but cannot be reached.
    */
   look?(wait: WaitOptions): Promise<void>;
   /**
@@ -101,7 +102,8 @@ export interface TokenStore {
   refusal?(login: string | Tokens): ConfigError | undefined;
   /**
    * Checks everything that a session needs from the store, and leaves nothing behind.
-   * @throws {AuthError}
+   * @throws {AuthError} `STORE_UNREACHABLE`, `ENV_FILE` or another code if a session could not use
+   * the store.
    */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }
@@ -110,9 +112,8 @@ export interface TokenStore {
 export const PROBE_SHARE = 0.25;
 
 /**
- * Makes the error for a busy lock. Because a lock in a store expires by itself, a busy lock is
- * still in use. A refresh without the lock would end the session for all processes if refresh
- * tokens rotate.
+ * Makes the error for a lock that stays busy. The call fails rather than refresh without the lock,
+ * which would end the session for all processes if refresh tokens rotate.
  */
 export function lockBusy(place: "store" | ".env"): ProviderError {
   return new ProviderError(
@@ -143,7 +144,7 @@ export function placeText(place: StorePlace | undefined): string | undefined {
   return storeText(place.store);
 }
 
-/** @param store The store, as a status names it. */
+/** @param store The store, as a status shows it. */
 export function storeText(store: string): string {
   return store === OWN_PLACE.store ? store : `the store at ${store}`;
 }

@@ -126,7 +126,7 @@ function learnedText(tokens: Tokens): string | undefined {
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
-    // Marks the line as this module's, because an access token alone could belong to any program.
+    // Marks the line as this module's. An access token alone could belong to any program.
     ["expiry", tokens.refreshToken || expiresAt ? undefined : "unknown"],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");

@@ -34,7 +34,7 @@ export function openStore(session: StoredSession): TokenStore {
   return envFile === undefined ? memoryStore() : new EnvStore(envFile, session);
 }
 
-/** Keeps a session in memory only, because the `.env` was found and must not receive its secrets. */
+/** Keeps a session in memory only: the `.env` was found and must not receive its secrets. */
 function unsaved({ configuration, notices }: StoredSession): TokenStore {
   const memory = memoryStore();
   return {
@@ -43,7 +43,7 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
       memory.update(wait, async (now, lock) => {
         const write = await change(now, lock);
         const { envFile, trust: { withheld } } = configuration.settings;
-        const problem = `the session is kept in memory only, because ${displayPath(envFile)} was ` +
+        const problem = `the session is kept in memory only: ${displayPath(envFile)} was ` +
           "found, not named";
         if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
         return write;

@@ -16,7 +16,8 @@ const PRINT_NOTHING_ELSE = "make it print only a token, as platform-auth token -
 /**
  * Runs the command and returns the tokens that it prints. Does not change the session.
  *
- * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION`, `TOKEN_COMMAND`.
+ * @throws {ConfigError} `INVALID_SETTING` if the command cannot be split; `PERMISSION` if it must
+ * not be run; `TOKEN_COMMAND` if it fails.
  * @throws {ProviderError} `TIMEOUT` if the command does not end in time.
  */
 export async function tokensByCommand(
@@ -29,7 +30,7 @@ export async function tokensByCommand(
   if (command === undefined) {
     throw new ConfigError(
       "INVALID_SETTING",
-      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or the program is missing",
+      "Cannot use AUTH_TOKEN_COMMAND (tokenCommand): a quote is not closed, or no program is named",
       "correct it and try again",
     );
   }
@@ -82,14 +83,12 @@ export async function tokensByCommand(
 
 /**
  * The number of token commands inside which this process runs. The limit on this number stops a
- * loop. An empty `AUTH_TOKEN_COMMAND` is not enough, because the profile of a login shell may set
- * the command again. The name begins with `LC_`, because on most systems `ssh` passes only such
- * variables.
+ * loop. An empty `AUTH_TOKEN_COMMAND` is not enough: the profile of a login shell may set the
+ * command again. On most systems `ssh` passes only variables that begin with `LC_`, so the name
+ * does.
  */
 const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
-/**
- * Three, because a command may connect through two machines to a third that has its own command.
- */
+/** Three: a command may connect through two machines to a third that has its own command. */
 const MAX_DEPTH = 3;
 
 async function run(
@@ -102,7 +101,7 @@ async function run(
   const depth = Number(/^\d+$/.exec(environment(DEPTH_VARIABLE) ?? "")?.[0] ?? 0);
   if (depth >= MAX_DEPTH) {
     throw failed(
-      `it runs itself, because ${program} started this process`,
+      `it runs itself: ${program} started this process`,
       "set AUTH_TOKEN_COMMAND= for the program that it runs, as in ssh login-node " +
         "AUTH_TOKEN_COMMAND= platform-auth token --json",
     );

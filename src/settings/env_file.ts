@@ -68,7 +68,7 @@ export async function readSettledEnvFile(path: string): Promise<EnvSnapshot> {
 
 /**
  * Resolves links.
- * @throws If the file evidently cannot be written.
+ * @throws {ConfigError} `ENV_FILE` if the file evidently cannot be written.
  */
 function targetOf(path: string): string {
   regularFile(path);
@@ -188,7 +188,7 @@ export function foldersOf(path: string): string[] {
  * both. Deno may prompt at this point, so that no password is sent for a session that cannot be
  * saved.
  *
- * @param command The command that grants all permissions. By default, the message names the flag
+ * @param command The command that grants all permissions. By default, the message contains the flag
  * for writing.
  * @param isReadable Whether the permission to read the file was granted.
  */
@@ -214,8 +214,8 @@ export function missingFilePermission(
 const MAX_BYTES = 1_048_576;
 
 /**
- * Checks the type of a `.env` before it is opened, because opening a pipe can block forever, and a
- * save would replace a device with a file.
+ * Checks the type of a `.env` before it is opened. Opening a pipe can block forever, and a save
+ * would replace a device with a file.
  *
  * @returns The file that the path finally links to; `undefined` if it does not exist.
  * @throws {ConfigError} `ENV_FILE` if the file is not a regular file or is too large.
@@ -235,7 +235,7 @@ function unusable(path: string, why: string): ConfigError {
   return new ConfigError(
     "ENV_FILE",
     `Cannot use ${path}: ${why}`,
-    "name another file in envFile (AUTH_ENV_FILE), or keep the session in memory only with " +
+    "set envFile (AUTH_ENV_FILE) to another file, or keep the session in memory only with " +
       "envFile: false (AUTH_ENV_FILE=false)",
   );
 }
@@ -284,11 +284,11 @@ function systemFault(error: unknown): { reason: string; fix: string } {
   if (error instanceof Deno.errors.NotFound) {
     return {
       reason: "its folder does not exist",
-      fix: "create that folder, or name another file",
+      fix: "create that folder, or choose another file",
     };
   }
   const reason = error instanceof Deno.errors.PermissionDenied
     ? "the system denies access"
     : systemWords(error) ?? "the system refused it";
-  return { reason, fix: "check the path and its owner, or name another file in AUTH_ENV_FILE" };
+  return { reason, fix: "check the path and its owner, or set AUTH_ENV_FILE to another file" };
 }

@@ -63,11 +63,11 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
 export function checkEnvFileName(name: string | URL | false): void {
   if (name === false || pathOfUrl(name) !== undefined) return;
   if (typeof name === "string" && name !== "" && !isUrl(name)) return;
-  // The name is not quoted, because an address can contain a password, even if it cannot be parsed.
+  // An address can contain a password, even if it cannot be parsed, so it is not quoted.
   throw new ConfigError(
     "INVALID_SETTING",
-    "Cannot use envFile: it names no file on this computer",
-    "give a path, a file URL like file:///home/me/.env, or false for memory only",
+    "Cannot use envFile: it is not the address of a file on this computer",
+    "use a path, a file URL like file:///home/me/.env, or false for memory only",
   );
 }
 
@@ -82,7 +82,7 @@ function folderRemoved(): ConfigError {
 /**
  * Locates the nearest `.env` from the working folder up to the project root (the folder with `.git`
  * or `deno.json`). If there is no such root, only the working folder is searched. A file of another
- * user is ignored, because it may name a host that collects passwords.
+ * user may contain the address of a host that collects passwords, so it is ignored.
  *
  * @throws {ConfigError} `ENV_FILE` if the working folder was removed.
  */
@@ -107,7 +107,7 @@ export function nearestEnvFile(): EnvLocation {
   return { path: isForeign ? undefined : path, foreign, kind: "new", searched };
 }
 
-/** Looks again for a file that did not exist yet, because `init` may have written it meanwhile. */
+/** Looks again for a file that did not exist yet: `init` may have written it in the meantime. */
 export function locatedAgain(location: EnvLocation): EnvLocation {
   const { kind, path } = location;
   if (kind !== "new") return location;
@@ -128,7 +128,7 @@ export function orOwnFile(location: EnvLocation): EnvLocation {
 
 /**
  * Returns the path of the user's own `.env`; `undefined` if the environment does not contain the
- * folder. A relative path is ignored, because it would be in the project.
+ * folder. A relative path would be in the project, so it is ignored.
  */
 export function ownEnvFile(): string | undefined {
   const home = environment("HOME");

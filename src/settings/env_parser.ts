@@ -1,6 +1,6 @@
 // Nearly all `.env` files consist of plain lines, which this file reads one by one. Any other text
-// is left to `parseEnv` of `node:util`, the runtime's parser. It is not used for plain lines,
-// because loading it takes 10 to 13 ms.
+// is left to `parseEnv` of `node:util`, the runtime's parser. Loading it takes 10 to 13 ms, so it
+// is not used for plain lines.
 
 /** The byte order mark that some editors put before a text. */
 export const BOM = "\ufeff";
@@ -136,8 +136,8 @@ function forParser(text: string): string {
 }
 
 /**
- * Loads the parser synchronously and on demand, because loading the first Node module delays the
- * start by 6 to 13 ms.
+ * Loads the parser synchronously and on demand: loading the first Node module delays the start by 6
+ * to 13 ms.
  */
 function nodeParser(): typeof import("node:util").parseEnv {
   const { process } = globalThis as unknown as {

@@ -26,10 +26,10 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
   if (other !== undefined) {
     const why = kind === "new" ? whyNotSearched(searched) : `${path} is nearer`;
     return {
-      problem: `${other} has settings, but is not used here, because ${why}`,
+      problem: `${other} has settings, but is not used here: ${why}`,
       fix: ["to use it, ", {
         inProgram: `set ${ENV_FILE_VARIABLE} to its path`,
-        inTerminal: `name it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
+        inTerminal: `pass it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
       }],
     };
   }

@@ -8,7 +8,7 @@ import type { SessionStore } from "./session_store.ts";
  * of the protocol.
  */
 export interface ProviderDialect {
-  /** The header that names the operation, such as `X-Vendor-Target`. */
+  /** The header that contains the operation, such as `X-Vendor-Target`. */
   targetHeader: string;
   /** The prefix of the operation in that header, such as `VendorIdentityProviderService`. */
   service: string;
@@ -100,7 +100,7 @@ export interface SessionOptions {
   tokenCommand?: string | readonly string[];
   /**
    * Address of a Redis store that shares the session between machines, `redis://` or `rediss://`
-   * (`AUTH_STORE`, environment only), or a store of your own. Replaces the `.env` as the place for
+   * (`AUTH_STORE`, environment only), or your own store. Replaces the `.env` as the place for
    * tokens.
    */
   store?: string | SessionStore;
@@ -156,7 +156,7 @@ export interface Setting<Type extends string = string> {
   /**
    * Whether a different value means a different account, so that the tokens in memory are dropped.
    * `endpoint`: the endpoint and its dialect are compared as a whole. `in a store`: only if the
-   * session is in a store, because a store keeps one session for each user name.
+   * session is in a store, which keeps one session for each user name.
    */
   readonly identity: "yes" | "no" | "endpoint" | "in a store";
   /** The value must not be shown. */
@@ -262,7 +262,7 @@ const TABLE = {
     types: ["string", "array of strings"],
     readFrom: "environment and file",
     identity: "no",
-    // A blank option allows no further origin, even if the environment names some.
+    // A blank option allows no further origin, even if the environment contains some.
     blank: "value as an option",
   },
   portalUrl: {
@@ -293,7 +293,7 @@ const TABLE = {
   storeKey: {
     variable: "AUTH_STORE_KEY",
     types: ["string"],
-    // Any session may read the key, because a key alone does not decide where tokens are sent.
+    // A key alone does not decide where tokens are sent, so any session may read it.
     readFrom: "environment",
     identity: "yes",
     secret: true,
@@ -318,7 +318,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** The settings that name the token endpoint, as a whole or in parts. */
+/** The settings that make up the address of the token endpoint, as a whole or in parts. */
 export const ENDPOINT_NAMES = [
   "authUrl",
   "region",

@@ -49,7 +49,7 @@ export class Settings {
   /** The content of the `.env`. */
   readonly file: EnvSnapshot;
   readonly location: EnvLocation;
-  /** What may be used of the `.env` and of the environment. */
+  /** The parts of the `.env` and of the environment that may be used. */
   readonly trust: Trust;
   readonly #found: ReadonlyMap<SettingName, FoundSetting>;
 
@@ -167,7 +167,7 @@ export function resolveSettings(
   for (const name of SETTING_NAMES) put(name, optionText(options, name), "option");
   for (const [origin, read] of sources(file)) {
     const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
-    // The endpoint comes as a whole from the strongest source that names any part of it.
+    // The endpoint comes as a whole from the strongest source that contains any part of it.
     const hasEndpoint = ENDPOINT_NAMES.some((name) => found.has(name));
     for (const name of SETTING_NAMES) {
       if (!mayStandIn(origin, name, isDefault)) continue;
@@ -235,7 +235,7 @@ function unusedLines(file: EnvSnapshot): Advice[] {
     .map((name) => VARIABLES[name])
     .filter((variable) => file.values.get(variable))
     .map((variable) => ({
-      problem: `${variable} in the .env is not used, because a copied project must not set it`,
+      problem: `${variable} in the .env is not used: a copied project must not set it`,
       fix: "set it in the environment or as an option, and remove the line",
     }));
 }
@@ -260,8 +260,8 @@ function locate(options: SessionOptions, isDefault: boolean): EnvLocation {
 }
 
 /**
- * Reads user name and password as a pair, because some systems set USERNAME, and a password must
- * not be sent with another user's name.
+ * Reads user name and password as a pair. Some systems set USERNAME, and a password must not be
+ * sent with another user's name.
  */
 function credentialsOf(
   read: Read,

@@ -1,6 +1,6 @@
 /**
- * Suggests what was probably meant if a setting is missing or odd. Only `doctor()` and the error
- * for missing settings load this file, because a successful login does not need it.
+ * Suggests what was probably meant if a setting is missing or odd. A successful login does not need
+ * this file; only `doctor()` and the error for missing settings load it.
  */
 import type { Advice, Fix } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";

@@ -14,7 +14,7 @@ import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
 
-/** The settings that name the hosts which receive secrets. */
+/** The settings with the hosts that receive secrets. */
 const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 
 /** The settings that contain a secret, or lead to one. */
@@ -31,13 +31,13 @@ type Found = (
   name: SettingName,
 ) => { readonly text: string; readonly origin: string } | undefined;
 
-/** Hosts in a found `.env` that receive nothing, because of secrets in the environment. */
+/** Hosts in a found `.env` that receive nothing as long as the environment contains secrets. */
 export interface Withheld extends Advice {
   readonly fix: string;
   readonly names: readonly SettingName[];
 }
 
-/** What a session may use. If this changes, the tokens in memory are dropped. */
+/** The values that a session may use. If these change, the tokens in memory are dropped. */
 export interface Trust {
   /** If set, the hosts in the file are not used, and nothing is stored in it. */
   readonly withheld?: Withheld;
@@ -74,7 +74,7 @@ export function trustIn(
     withheld: {
       names,
       problem: `${variables} in ${displayPath(path)} must not receive ${secrets.join(" and ")} ` +
-        "from the environment, because this file was found, not named",
+        "from the environment: this file was found, not named",
       fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path} (--env-file in a terminal); or ` +
         `set the addresses in the environment, or unset ${secrets.join(" and ")}`,
     },
@@ -90,8 +90,8 @@ function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, 
 }
 
 /**
- * The variables with tokens that a session would use. It does not use them if the file has a session
- * of its own, if they belong to another app client, or if they are of no use any more.
+ * The variables with tokens that a session would use. It does not use them if the file contains a
+ * session, if they belong to another app client, or if they are no longer of use.
  */
 function tokensInUse({ values }: EnvSnapshot, clientId: string | undefined): string[] {
   if (values.get("ACCESS_TOKEN") || values.get("REFRESH_TOKEN")) return [];

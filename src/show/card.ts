@@ -19,10 +19,10 @@ const LEVEL_TONES: Readonly<Record<Level, Tone>> = {
 };
 
 /**
- * Draws a view as a compact card. The card is a table, because front ends remove styles from saved
- * notebooks, and a table reads well without styles. It inherits text color and font from the page,
- * contains no scripts and no style sheets, and escapes all text. Nothing is animated, because an
- * animation in a saved card would restart whenever the notebook is opened.
+ * Draws a view as a compact card. Front ends remove styles from saved notebooks, and a table reads
+ * well without styles, so the card is a table. It inherits text color and font from the page,
+ * contains no scripts and no style sheets, and escapes all text. An animation in a saved card would
+ * restart whenever the notebook is opened, so nothing is animated.
  */
 export function cardHtml({ tone, title, note, rows, link }: View): string {
   const drawn = rows.map((row) => ({ ...row, html: valueHtml(row, COLORS[tone], link) }));

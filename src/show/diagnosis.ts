@@ -17,7 +17,7 @@ export interface Check {
   level: "ok" | "warn" | "fail" | "skip";
   /** The result in words. */
   message: string;
-  /** What to do about the problem. */
+  /** The next step for the user. */
   fix?: string;
 }
 /** The result of {@linkcode doctor}; shows as a card in a notebook. */

@@ -15,7 +15,7 @@ const LOGGED_EVERY_MS = 60_000;
 export interface ProgressLine<Progress> {
   /** Replaces the text of the line. */
   show(progress: Progress): void;
-  /** Removes the line, because the result of the call follows. */
+  /** Removes the line: the result of the call follows. */
   end(): void;
 }
 
@@ -86,16 +86,16 @@ export function downloadText(
   const rate = (bytes - first.bytes) / Math.max(passedMs, 1) * 1_000;
   const speed = `${bytesText(Math.round(rate))}/s`;
   if (!total) return `${bytesText(bytes)}  ${speed}`;
-  // The share is limited, because an API may send more bytes than it announced. The download then
-  // fails with an error.
+  // An API may send more bytes than it announced, so the share is limited. The download then fails
+  // with an error.
   const share = Math.min(bytes / total, 1);
   const left = rate > 0 ? `  ${durationText(total * (1 - share) / rate * 1_000)} left` : "";
   return `${barText(share)}  ${bytesText(bytes)} of ${bytesText(total)}  ${speed}${left}`;
 }
 
 /**
- * Returns a bar, files, bytes, rate and remaining time. The estimate ignores files that were kept,
- * because they take no time.
+ * Returns a bar, files, bytes, rate and remaining time. Files that were kept take no time, so the
+ * estimate ignores them.
  */
 export function downloadsText(
   { files, total, kept, failed, bytes }: DownloadsProgress,

@@ -72,7 +72,7 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
-/** The notice that no `.env` was found. Its problem and its fix have rows of their own. */
+/** The notice that no `.env` was found. Its problem and its fix have separate rows. */
 function unfoundIn({ notices }: SessionStatus): Notice | undefined {
   return notices.find(({ code }) => code === "NO_SETTINGS");
 }
@@ -138,8 +138,8 @@ export function nextStep(status: SessionStatus): Fix {
       ? `the next call refreshes the token, which the provider allows ${until}`
       : `refreshed automatically ${until}`;
   }
-  const when = state === "unknown" ? " when the API rejects it" : " when it expires";
+  const when = state === "unknown" ? " when the API rejects the token" : " when the token expires";
   return isPortal
-    ? `cannot be refreshed; copy a new portal string${atPortal(portalUrl)}${when}`
-    : ["cannot be refreshed; run ", { call: "login" }, when];
+    ? `copy a new portal string${atPortal(portalUrl)}${when} (it cannot be refreshed)`
+    : ["run ", { call: "login" }, `${when} (it cannot be refreshed)`];
 }

@@ -24,7 +24,7 @@ export type Tone = "good" | "amber" | "red" | "none";
 export interface Row {
   readonly name: string;
   readonly value: string;
-  /** What to do about it. */
+  /** The next step for the user. */
   readonly fix?: string | undefined;
   /** Marks a row that reports a result. */
   readonly level?: Level;
@@ -52,8 +52,8 @@ const TITLE_MARKS: Readonly<Record<Tone, string>> = { good: "●", amber: "◐",
 const COLUMNS = 80;
 
 /**
- * Draws a view as text, with one line for the title and one for each row. A long fix gets a line of
- * its own.
+ * Draws a view as text, with one line for the title and one for each row. A long fix gets a
+ * separate line.
  */
 export function viewText({ tone, title, note, rows }: View): string {
   const head = note === undefined ? title : `${title} · ${note}`;

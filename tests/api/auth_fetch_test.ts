@@ -235,7 +235,7 @@ Deno.test("a 401 that arrives after others refreshed is sent again with their to
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("a refresh that fails after a 401 gives the 401, once for a token", async () => {
+Deno.test("if the refresh after a 401 fails, the caller gets the 401, and each token is tried once", async () => {
   await using world = await loggedIn();
   world.sandbox.expireAccessTokens();
   world.sandbox.failures.push({ at: "token", status: 503 });

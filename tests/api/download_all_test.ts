@@ -208,7 +208,7 @@ test(
     ]);
     assertEquals([saved.length, failed.length, world.asked], [1, 2, ["/x"]]);
     for (const { error } of failed) {
-      assertMatch(error.message, /its folder does not exist; name/);
+      assertMatch(error.message, /its folder does not exist; choose/);
     }
     assertEquals(await Deno.readTextFile(`${world.folder}/taken`), "mine");
   },
@@ -229,7 +229,7 @@ const storeFailures: [string, () => Response, number, RegExp][] = [
     "that refuses a request without the token",
     () => new Response("", { status: 401 }),
     2 * DOWN,
-    /answered 401.*support channel/,
+    /responded with 401.*support channel/,
   ],
   [
     "that is down",
@@ -424,7 +424,7 @@ for (const [status, requests] of [[429, 8], [503, 200]] as const) {
       },
       async (world) => {
         const running = world.all(world.items(100), { concurrency: 1 });
-        const message = /answered \d+; wait 301 seconds, as the API asks, then try again/;
+        const message = /responded with \d+; wait 301 seconds, as the API asks, then try again/;
         if (status === 429) assertMatch((await rejection(running)).message, message);
         else assertEquals((await running).counts, { saved: 99, kept: 0, failed: 1 });
         assert(world.asked.length < requests, `${world.asked.length} requests`);
@@ -441,7 +441,10 @@ test("two items with one file are told before anything is sent", text, async (wo
   for (const items of [twice, new Set(twice)]) {
     const error = await rejection(world.all(items));
     assertEquals([error.name, error.code], ["ConfigError", "INVALID_SETTING"]);
-    assertMatch(error.message, /1: item 4 and an earlier item name the same file; give each item/);
+    assertMatch(
+      error.message,
+      /1: item 4 and an earlier item have the same file; use a different file for each item/,
+    );
     assertEquals(asked, []);
   }
   const error = await rejection(world.all((async function* () {

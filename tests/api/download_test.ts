@@ -187,7 +187,7 @@ test(
     if (!WINDOWS) await Deno.symlink("data.bin", `${folder}/link`);
     const error = await rejection(get({ ifExists: "error" }));
     assertInstanceOf(error, ConfigError);
-    assertMatch(error.message, /data\.bin: it exists already; pass ifExists: "replace", or name/);
+    assertMatch(error.message, /data\.bin: it already exists; pass ifExists: "replace", or choose/);
     assertEquals([await Deno.readTextFile(file), server.asked.length], ["of yesterday", 0]);
     if (!WINDOWS) {
       const linked = await world.session.download("/files/data", `${folder}/link`);
@@ -551,7 +551,7 @@ test(
       [
         ["/x", `${folder}/file/x`],
         "ConfigError",
-        /its folder does not exist; name another folder/,
+        /its folder does not exist; choose another folder/,
       ],
       [
         ["/x", file, { ifExists: "no" }],
@@ -560,8 +560,8 @@ test(
       ],
       [["/x", file, { idleTimeoutMs: -1 }], "TypeError", /idleTimeoutMs must be zero or more/],
       [["/x", file, { idleTimeoutMs: "1" }], "TypeError", /number as "idleTimeoutMs"/],
-      [["/x", folder], "ConfigError", /it is a folder; name a file/],
-      [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; name a file/],
+      [["/x", folder], "ConfigError", /it is a folder; choose a file/],
+      [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; choose a file/],
       [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
       [[5, file], "TypeError", /must be a string, a URL or a Request, not number/],
       [["/x"], "TypeError", /path or file: URL/],

@@ -49,7 +49,7 @@ Deno.test("an error of the API is told with its words, its address without query
   assertMatch(error?.url ?? "", /^https:\/\/[^?]+\/v1\/stations$/);
   assertMatch(
     error?.message ?? "",
-    /^Cannot GET https:\S+\/v1\/stations because the API answered 404 \(There is no station 7\); check the path \(/,
+    /^Cannot GET https:\S+\/v1\/stations because the API responded with 404 \(There is no station 7\); check the path \(/,
   );
   assertEquals(sent, 1);
 });
@@ -85,7 +85,7 @@ const words: [string, () => Response, RegExp][] = [
     answer(502, "<html><title>Bad gateway</title>"),
     /502 \(an HTML page with the title "Bad gateway"\)/,
   ],
-  ["nothing", answer(418, ""), /answered 418; check the request/],
+  ["nothing", answer(418, ""), /responded with 418; check the request/],
   ["a long text", answer(400, "x".repeat(5_000)), /400 \(x{160}…\)/],
 ];
 for (const [what, response, message] of words) {
@@ -353,7 +353,7 @@ Deno.test("an answer that breaks off is told, and a token that is refused for go
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));
   assertMatch((await outcome([cut])).error?.message ?? "", /status 200\): it broke off; try again/);
   const { error } = await outcome([answer(401)]);
-  assertMatch(error?.message ?? "", /answered 401.*run login\(\{ force: true \}\)/);
+  assertMatch(error?.message ?? "", /responded with 401.*run login\(\{ force: true \}\)/);
 });
 
 Deno.test("wrong arguments are a TypeError that names them", async () => {

@@ -15,7 +15,7 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream 
   }, { highWaterMark: 0 });
 }
 
-/** Saves an answer, and gives what was saved or why not. */
+/** Saves a response; returns the saved text, or why it was not saved. */
 async function saveAsCsv(
   text: string,
   type: string,
@@ -106,5 +106,5 @@ Deno.test("fetchJson() and the errors of statuses know a page behind a declarati
   const odd = await rejection(world.session.fetchJson("/v1/stations"));
   assertMatch(odd.message, /it is an HTML page with the title "Gone fishing", not JSON/);
   const refused = await rejection(world.session.fetchJson("/v1/stations"));
-  assertMatch(refused.message, /answered 400 \(an HTML page with the title "Gone fishing"\)/);
+  assertMatch(refused.message, /responded with 400 \(an HTML page with the title "Gone fishing"\)/);
 });

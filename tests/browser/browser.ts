@@ -35,7 +35,7 @@ export const noChromium: Lack | undefined = findChromium()
  * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
  * which it takes for loopback.
  */
-async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({
     executablePath: findChromium() ?? "",
     headless: true,
@@ -84,7 +84,7 @@ export function chromiumTest(
 /** Opens a page with cookies and permissions of its own. */
 export async function openPage(
   browser: Browser,
-  options: { javaScriptEnabled?: boolean } = {},
+  options: { javaScriptEnabled?: boolean; deviceScaleFactor?: number } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ locale: "en-US", ...options });
   context.setDefaultTimeout(60_000);

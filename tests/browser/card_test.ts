@@ -49,7 +49,7 @@ chromiumTest(
       "● Signed in as ada at identity.example · as of 2026-01-15 09:00 UTC",
       "access token\tvalid for 30 min, until 2026-01-15 09:30 UTC",
       "app client\tclient-1",
-      "next\tcannot be refreshed; run login() when it expires",
+      "next\trun login() when the token expires (it cannot be refreshed)",
       "session\tkept in /data/.env",
       "warning\t! the clock is slow",
       "note\t- the file is private now",

@@ -1,40 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Locator, Page } from "playwright-core";
 import { chromiumTest, openPage } from "./browser.ts";
+import { ClassicPage } from "./classic_page.ts";
 import { assertReadable } from "./contrast.ts";
-import {
-  NotebookPage,
-  SCREENSHOTS,
-  SESSION_CELLS,
-  signInWorld,
-  walkThrough,
-} from "./notebook_page.ts";
+import { SCREENSHOTS, SESSION_CELLS, signInWorld, walkThrough } from "./notebook_page.ts";
 import { readNotebook, scanForSecrets } from "../notebooks/notebook.ts";
 import { noJupyter, startJupyter } from "../support/jupyter.ts";
-
-/** A notebook that is open in classic Jupyter. */
-class ClassicPage extends NotebookPage {
-  protected override readonly prompt = ".input_prompt";
-  protected override readonly box = "input.raw_input";
-
-  static async open(page: Page, url: string): Promise<ClassicPage> {
-    await page.goto(url);
-    await page.locator("#kernel_indicator_icon.kernel_idle_icon").waitFor({ timeout: 120_000 });
-    return new ClassicPage(page);
-  }
-
-  override cell(index: number): Locator {
-    return this.page.locator(".code_cell").nth(index);
-  }
-
-  override async start(index: number): Promise<void> {
-    await this.page.evaluate(`Jupyter.notebook.execute_cells([${index}])`);
-  }
-
-  async save(): Promise<void> {
-    await this.page.evaluate("Jupyter.notebook.save_notebook().then(() => null)");
-  }
-}
 
 chromiumTest(
   "in classic Jupyter login() asks, masked, cards show, and the saved file holds no secret",

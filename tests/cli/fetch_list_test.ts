@@ -35,7 +35,7 @@ Deno.test("fetch --list saves what is listed, keeps what is there, and names wha
       assertMatch(headline, /^◐ 2 files saved, 1 failed · .* in /);
       assertMatch(
         failure,
-        /^✗ failed: \/v1\/no%20such → data\/no such: Cannot GET .* answered 404/,
+        /^✗ failed: \/v1\/no%20such → data\/no such: Cannot GET .* responded with 404/,
       );
       assertEquals(more.at(-1), "  next: run the download again; existing files are kept");
       assertEquals(stdout.includes("hidden"), false);
@@ -89,7 +89,7 @@ for (const [what, list] of wrong) {
       assertEquals([code, stdout], [2, ""]);
       assertMatch(
         stderr,
-        /Line 1 of urls\.txt names a hidden file, or no file in data; add the file/,
+        /Line 1 of urls\.txt points to a hidden file, or to no file in data; add the file/,
       );
       assertEquals(filesBelow(folder), ["urls.txt"]);
     }));
@@ -101,7 +101,7 @@ Deno.test("fetch --list tells two lines for one file before anything is sent", (
     assertEquals(code, 1);
     assertMatch(
       stderr,
-      /Cannot save data\/stations: item 2 and an earlier item name the same file/,
+      /Cannot save data\/stations: item 2 and an earlier item have the same file/,
     );
     assertEquals(filesBelow(folder), ["urls.txt"]);
   }));

@@ -118,7 +118,7 @@ Deno.test("--output leaves an existing file alone, and sends nothing, unless --i
       run(["fetch", origin, "--output", "data.csv", ...more], given);
     const refused = await save();
     assertEquals([refused.code, refused.stdout], [1, ""]);
-    assertMatch(refused.stderr, /it exists already; use --if-exists replace, or name another/);
+    assertMatch(refused.stderr, /it already exists; use --if-exists replace, or choose another/);
     const kept = await save("--if-exists", "keep");
     assertEquals([kept.code, kept.stdout], [0, ""]);
     assertMatch(kept.stderr, /data\.csv already exists and was kept/);
@@ -247,7 +247,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assert(missing.stdout.endsWith("}\n"));
     assertMatch(
       missing.stderr,
-      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API answered 404 \(.+\); check the path \(help: platform-auth explain 404\)\n$/,
+      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API responded with 404 \(.+\); check the path \(help: platform-auth explain 404\)\n$/,
     );
     const inJson = await run(["fetch", "/v1/nothing?a=secret-word", "--json"]);
     assertEquals([inJson.code, JSON.parse(inJson.stdout).status], [1, 404]);
@@ -255,12 +255,12 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assert(!inJson.stderr.includes("secret-word"), inJson.stderr);
     const unsaved = await run(["fetch", "/v1/nothing", "--output", "file"]);
     assertEquals([unsaved.code, unsaved.stdout], [1, ""]);
-    assertMatch(unsaved.stderr, /because the API answered 404 \(There is no/);
+    assertMatch(unsaved.stderr, /because the API responded with 404 \(There is no/);
     const forbidden = await run(["fetch", "/v1/admin/usage"]);
     assertEquals(forbidden.code, 1);
     assertMatch(
       forbidden.stderr,
-      /answered 403 .*; your account does not have this permission.*explain 403\)\n$/,
+      /responded with 403 .*; your account does not have this permission.*explain 403\)\n$/,
     );
     assertEquals(filesIn(folder), []);
     sandbox.expireAccessTokens();
@@ -289,7 +289,7 @@ Deno.test("what cannot be reached, read or saved is a sentence without a stack",
         1,
         /Cannot read the file nothing\.json of --data: it does not exist; check the path/,
       ],
-      [[CSV, "-o", "."], 1, /Cannot save \.: it is a folder; name a file/],
+      [[CSV, "-o", "."], 1, /Cannot save \.: it is a folder; choose a file/],
       [
         [CSV, "-o", "x.csv"],
         1,

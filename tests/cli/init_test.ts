@@ -107,7 +107,7 @@ Deno.test("init --global says which file the folder uses instead; init without i
     const nowhere = { env: { HOME: "", XDG_CONFIG_HOME: "" }, flags: ["-A"] };
     const { code, stderr } = await run(["init", "--global"], nowhere);
     assertEquals(code, 2);
-    assertMatch(stderr, /set (HOME|APPDATA), or name a file with --env-file/);
+    assertMatch(stderr, /set (HOME|APPDATA), or pass a file with --env-file/);
   }));
 
 Deno.test("init --from says which values cannot be right, and why, and fails", () =>

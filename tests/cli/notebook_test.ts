@@ -37,12 +37,31 @@ const places: [where: string, here: string, module: string, toolkit: string][] =
     "https://code.example/v1/mod.js",
     "https://code.example/v1/notebook.js",
   ],
+  [
+    "the npm package of the command line",
+    "file:///usr/lib/node_modules/@ada/cli/cli.js",
+    "npm:@ada/auth@^1.2.3",
+    "npm:@ada/auth@^1.2.3/notebook",
+  ],
+  [
+    "the npm package in Deno's cache",
+    "file:///home/ada/.cache/deno/npm/registry.example/@ada/auth/1.2.3/cli.js",
+    "npm:@ada/auth@^1.2.3",
+    "npm:@ada/auth@^1.2.3/notebook",
+  ],
+  [
+    "the package in JSR",
+    "https://registry.example/@ada/auth/1.2.3/src/cli/commands/notebook.ts",
+    "https://registry.example/@ada/auth/1.2.3/mod.ts",
+    "https://registry.example/@ada/auth/1.2.3/src/notebook/mod.ts",
+  ],
 ];
 for (const [where, here, module, toolkit] of places) {
   Deno.test(`a notebook imports the module and the toolkit of ${where}`, () => {
     const folder = "/home/ada/work";
-    assertEquals(moduleSpecifier(here, folder), module);
-    assertEquals(moduleSpecifier(here, folder, "notebook"), toolkit);
+    const release = { name: "@ada/auth", version: "1.2.3" };
+    assertEquals(moduleSpecifier(here, folder, release), module);
+    assertEquals(moduleSpecifier(here, folder, release, "notebook"), toolkit);
   });
 }
 
@@ -65,11 +84,11 @@ Deno.test("notebook writes a file once, and replaces no other", () =>
     assertMatch(cells[3].source, /\nawait table\(rows\);$/);
     for (
       const [name, code, message] of [
-        ["new/folder/wind.ipynb", "FILE_EXISTS", /it exists already; choose another name/],
+        ["new/folder/wind.ipynb", "FILE_EXISTS", /it already exists; choose another name/],
         [
           "new/folder/wind.ipynb/a.ipynb",
           "FILE",
-          /its folder does not exist; name another folder/,
+          /its folder does not exist; choose another folder/,
         ],
       ] as const
     ) {

@@ -132,7 +132,7 @@ for (const [what, text, names] of foreign) {
     inFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/.env`, text);
       const { code, problem, fix } = await refusal(folder);
-      assertEquals([code, fix], ["INVALID_SETTING", "name another folder"]);
+      assertEquals([code, fix], ["INVALID_SETTING", "choose another folder"]);
       assert(problem.endsWith(`has settings of another account (${names})`), problem);
       assertEquals(await Deno.readTextFile(`${folder}/.env`), text);
     }));

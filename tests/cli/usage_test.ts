@@ -76,7 +76,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["version", /no command version; use platform-auth --version/],
   ["config", /no command config; .* platform-auth init/],
   ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
-  ["status --profile work", /no profiles; name the .env of an account with --env-file/],
+  ["status --profile work", /no profiles; pass the .env of an account with --env-file/],
   ["explain hunter2-hunter2", /no such code; all codes: platform-auth explain$/],
   ["explain no_sesion", /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth/],
   ["explain no_session timeout", /explain takes one code/],

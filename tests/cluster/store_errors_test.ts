@@ -160,7 +160,7 @@ testNeeding(
         world.clock.advance(3_000);
         assertMatch(
           (await rejection(call(one))).message,
-          /: it accepts no writes at the moment; name the primary/,
+          /: it accepts no writes at the moment; set AUTH_STORE to the primary/,
         );
       });
     }),
@@ -187,6 +187,6 @@ Deno.test("what is no Redis server is told as such", async () => {
   assertEquals(error.code, "STORE_UNREACHABLE");
   assertMatch(
     error.message,
-    /: the server at this address is not a Redis server; check that AUTH_STORE names a Redis/,
+    /: the server at this address is not a Redis server; check that AUTH_STORE is the address of a Redis/,
   );
 });

@@ -332,7 +332,7 @@ Deno.test("a command under way around this process is named, and how to end the 
     assertEquals(error.code, "TOKEN_COMMAND");
     assertMatch(
       error.message,
-      /it runs itself, .*ssh login-node AUTH_TOKEN_COMMAND= platform-auth/,
+      /it runs itself: .*ssh login-node AUTH_TOKEN_COMMAND= platform-auth/,
     );
   }));
 

@@ -15,7 +15,7 @@ function tokenCommand(envFile: string): string[] {
   return [Deno.execPath(), ...run, "token", "--json", "--env-file", envFile];
 }
 
-/** Workers whose default session knows a command and an API, and no provider, account or file. */
+/** Asserts that workers with only a token command and an API store nothing. */
 async function assertNothingStored(
   processes: number,
   callsEach: number,

@@ -144,5 +144,8 @@ Deno.test("coming from pandas: each line of the table is one of notebook 04, whi
   const lines = rows.flatMap((here) => [...here.matchAll(/`([^`]+)`/g)].map(([, text]) => text));
   const missing = lines.filter((text = "") => text !== ".env" && !isPartOf(text, code));
   assertEquals(missing, []);
+  const packages = (text: string) =>
+    [...text.matchAll(/from "(npm:[^"]+)"/g)].map(([, name]) => name).sort();
+  assertEquals(packages(table), packages(code), "the page imports the notebook's versions");
   assertEquals(isPartOf("await plot({ … marks: (Plot) => Plot.barY(", code), false);
 });

@@ -101,7 +101,7 @@ const PROVIDERS: [
     () => errorAnswer("LimitExceededException", "too often"),
     [
       ["refresh", "fail", /too many requests/, /wait, then try again/],
-      ["logout", "ok", /ended this login again/],
+      ["logout", "ok", /ended the test login/],
     ],
   ],
   [
@@ -115,7 +115,7 @@ const PROVIDERS: [
         /issued no refresh token for this login, so it lasts 30 min$/,
         /to allow refresh tokens for the app client/,
       ],
-      ["logout", "ok", /an access token is valid until it expires/],
+      ["logout", "ok", /the access token cannot be revoked and stays valid until it expires/],
     ],
   ],
 ];
@@ -202,7 +202,7 @@ Deno.test("an API that refuses a new token: its scopes and the words for the tic
 
 Deno.test("a token without scopes, and one with odd scopes", async () => {
   for (
-    const [scope, said] of [[undefined, /it does not name its scopes$/], [
+    const [scope, said] of [[undefined, /it does not list its scopes$/], [
       `a\u202e${"b".repeat(400)}`,
       /its scopes: ab{299}…$/,
     ]] as const

@@ -167,9 +167,9 @@ Deno.test("API: what a GET of the base address gives is not taken for more than 
     // Nothing is at the base address, whose paths may be wrong or right.
     [401, 404, /^ok api\.example is reachable and requires a token$/, [
       "skip",
-      /^the API accepts the token, but GET https:\/\/api\.example\/v1\/? gives status 404: try a path/,
+      /^the API accepts the token, but GET https:\/\/api\.example\/v1\/? returns status 404: try a path/,
     ]],
-    [404, 404, /^skip api\.example is reachable, but GET .*\/v1\/? gives status 404/, [
+    [404, 404, /^skip api\.example is reachable, but GET .*\/v1\/? returns status 404/, [
       "skip",
       /^not checked: .* status 404$/,
     ]],

@@ -19,7 +19,7 @@ async function uncaught(imported: string, call: string, flags: string[] = []): P
 }
 
 const HEADER = "error: Uncaught (in promise) ConfigError: Cannot read the portal token: " +
-  'character 2 of 3 is one that no token contains; choose "Copy Token" in the user menu of the ' +
+  'character 2 of 3 cannot occur in a token; choose "Copy Token" in the user menu of the ' +
   "portal and paste the whole string (bearer eyJ…) " +
   "(help: platform-auth explain INVALID_PORTAL_TOKEN)";
 

@@ -53,12 +53,12 @@ export const FAULT_CASES: readonly FaultCase[] = [
   { name: "connection refused", begin: ({ proxy }) => proxy.refuse() },
   planned("reset before the request is read", always("resetBefore")),
   planned("reset once, then well", "resetBefore"),
-  planned("answer lost once, then well", "resetAfterRequest"),
-  planned("connection closed without an answer", always("closeAfterRequest")),
-  planned("connection closed in mid answer", always("closeMidAnswer")),
-  planned("no answer, ever", always("never"), { waits: true }),
-  planned("request taken, no answer, ever", always("neverAfterRequest"), { waits: true }),
-  planned("answer byte by byte, without end", always({ dripMs: 20 }), { waits: true }),
+  planned("response lost once, then well", "resetAfterRequest"),
+  planned("connection closed without a response", always("closeAfterRequest")),
+  planned("connection closed in mid response", always("closeMidAnswer")),
+  planned("no response, ever", always("never"), { waits: true }),
+  planned("request taken, no response, ever", always("neverAfterRequest"), { waits: true }),
+  planned("response byte by byte, without end", always({ dripMs: 20 }), { waits: true }),
   answered("429 once, Retry-After: 2", { status: 429, headers: { "retry-after": "2" }, times: 1 }),
   answered("429, Retry-After: 600", { status: 429, headers: { "retry-after": "600" } }),
   {
@@ -82,7 +82,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
     headers: { "content-type": "text/html" },
     body: PAGE,
   }),
-  answered("an empty answer at 200", { status: 200, body: "" }),
+  answered("an empty response at 200", { status: 200, body: "" }),
   {
     name: "a captive portal's redirect",
     begin({ sandbox }) {
@@ -95,10 +95,10 @@ export const FAULT_CASES: readonly FaultCase[] = [
     begin: () => {},
     url: ({ sandbox }) => sandbox.authUrl.replace("http:", "https:"),
   },
-  planned("rotation, answer lost, within the grace", "resetAfterRequest", {
+  planned("rotation, response lost, within the grace", "resetAfterRequest", {
     sandbox: rotating(60),
   }),
-  planned("rotation, answer lost, no grace", "resetAfterRequest", { sandbox: rotating(0) }),
+  planned("rotation, response lost, no grace", "resetAfterRequest", { sandbox: rotating(0) }),
 ];
 
 /** Starts a provider for a case. It works until `begin()`. */

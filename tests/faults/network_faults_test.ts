@@ -22,12 +22,12 @@ const EXPECTED: Readonly<Record<string, readonly [login: Seen, refresh?: Seen]>>
   // The provider may have checked the password: it is not sent again.
   "reset before the request is read": [ALONE, REPEATED],
   "reset once, then well": [ALONE, ["valid", 2]],
-  "answer lost once, then well": [ALONE, ["valid", 2]],
-  "connection closed without an answer": [ALONE, REPEATED],
-  "connection closed in mid answer": [ALONE, REPEATED],
-  "no answer, ever": [["TIMEOUT", 1]],
-  "request taken, no answer, ever": [["TIMEOUT", 1]],
-  "answer byte by byte, without end": [["TIMEOUT", 1]],
+  "response lost once, then well": [ALONE, ["valid", 2]],
+  "connection closed without a response": [ALONE, REPEATED],
+  "connection closed in mid response": [ALONE, REPEATED],
+  "no response, ever": [["TIMEOUT", 1]],
+  "request taken, no response, ever": [["TIMEOUT", 1]],
+  "response byte by byte, without end": [["TIMEOUT", 1]],
   "429 once, Retry-After: 2": [["valid", 2]],
   "429, Retry-After: 600": [["THROTTLED", 1]],
   "503 once, Retry-After as a date": [["valid", 2]],
@@ -35,11 +35,11 @@ const EXPECTED: Readonly<Record<string, readonly [login: Seen, refresh?: Seen]>>
   "throttled by name at 400, without end": [["THROTTLED", 4]],
   "a company proxy's page at 200": [PAGE],
   "a company proxy's page at 403": [PAGE],
-  "an empty answer at 200": [PAGE],
+  "an empty response at 200": [PAGE],
   "a captive portal's redirect": [PAGE],
   "no TLS where it should be": [ALONE],
-  "rotation, answer lost, within the grace": [ALONE, ["valid", 2]],
-  "rotation, answer lost, no grace": [ALONE, ["REFRESH_REJECTED", 2]],
+  "rotation, response lost, within the grace": [ALONE, ["valid", 2]],
+  "rotation, response lost, no grace": [ALONE, ["REFRESH_REJECTED", 2]],
 };
 
 /** A deadline that nothing but waiting reaches, as pauses between attempts cost no time here. */

@@ -84,7 +84,7 @@ Deno.test("cards and progress show in their own cell, as HTML and as text, witho
       },
     });
     assertEquals(paused.length, 1);
-    assertMatch(paused[0] ?? "", /Trying again in 5 s \(the API answered 503\)/);
+    assertMatch(paused[0] ?? "", /Trying again in 5 s \(the API responded with 503\)/);
     const [pause, value] = outputs;
     assertEquals([pause && "data" in pause && pause.data, value?.output_type], [
       { "text/plain": "", "text/html": "" },

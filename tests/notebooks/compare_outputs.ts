@@ -1,6 +1,6 @@
 /**
- * Whether a cell shows again what the committed notebook shows. The folder runs the notebooks
- * (`main.ts`) and tests what it runs them with.
+ * Compares the outputs of a cell with those in the committed notebook. The folder runs the notebooks
+ * (`main.ts`) and tests the code that runs them.
  */
 
 import { stripVTControlCharacters } from "node:util";
@@ -9,10 +9,14 @@ import { hideSecrets } from "./scan_for_secrets.ts";
 
 const SHOWN_CHARACTERS = 600;
 
+/** A number, a time, a size or a duration. A duration that rounds to nothing is "under 1 s". */
+const AMOUNT =
+  /(?:\bunder )?\d(?:[\d.,:T-]*\d)?Z?(?:\s(?:s|min|h|(?:second|minute|hour|day|byte)s?|[kMGT]B)\b)?/g;
+
 /**
- * What differs, one sentence each. Kinds (type and MIME keys) have to be the same in order, and
- * printed and plain text the same letter by letter. In a cell tagged `unstable-output` text may differ,
- * and a kind may come again: a slow machine shows a line of progress that a fast one does not.
+ * Returns the differences, one sentence each. The kinds (type and MIME keys) must be the same, in the
+ * same order, and so must the text: printed text, plain text, and the words of HTML. In a cell tagged
+ * `unstable-output`, amounts and line breaks may differ, but not the words.
  */
 export function compareOutputs(
   committed: readonly Output[],
@@ -20,28 +24,32 @@ export function compareOutputs(
   options: { unstable?: boolean } = {},
 ): string[] {
   const [before, now] = [mergeStreams(committed), mergeStreams(actual)];
-  const [kindsBefore, kindsNow] = [before, now].map((outputs) => {
-    const kinds = outputs.map(kindOf);
-    return (options.unstable ? [...new Set(kinds)] : kinds).join(", ");
-  });
+  const [kindsBefore, kindsNow] = [before, now].map((outputs) => outputs.map(kindOf).join(", "));
   if (kindsBefore !== kindsNow) {
     return [
       `shows ${kindsNow || "nothing"}, the file has ${kindsBefore || "nothing"}; ` +
       "run with --update if that is meant",
     ];
   }
-  if (options.unstable) return [];
+  const same = (text: string) => options.unstable ? withoutAmounts(text) : text;
   return before.flatMap((output, index) => {
-    const [old, fresh] = [plainText(output), now.slice(index, index + 1).map(plainText).join("")];
-    if (old === fresh) return [];
+    const [old, fresh] = [textsOf(output), textsOf(now[index] ?? output)];
+    const at = old.findIndex((text, kind) => same(text) !== same(fresh[kind] ?? ""));
+    if (at < 0) return [];
+    const tag = options.unstable ? "" : ", or tag the cell unstable-output if only amounts differ";
     return [
-      `shows another text; run with --update if that is meant, or tag the cell unstable-output\n` +
-      `the file has: ${shorten(old)}\nnow: ${shorten(fresh)}`,
+      `shows another text; run with --update if that is meant${tag}\n` +
+      `the file has: ${shorten(old[at] ?? "")}\nnow: ${shorten(fresh[at] ?? "")}`,
     ];
   });
 }
 
-/** The outputs as text for a report, secrets hidden. */
+/** Replaces each amount with `#` and each line break with a space. */
+export function withoutAmounts(text: string): string {
+  return text.replace(/\s+/g, " ").replace(AMOUNT, "#").replace(/#(?: #)+/g, "#");
+}
+
+/** The outputs as text for a report, without secrets. */
 export function describeOutputs(outputs: readonly Output[]): string {
   return outputs.map((output) => `${kindOf(output)}: ${shorten(plainText(output))}`).join("\n");
 }
@@ -52,7 +60,14 @@ function kindOf(output: Output): string {
   return `${output.output_type} (${Object.keys(output.data).sort().join(", ")})`;
 }
 
-/** A stack holds places that change with every edit: name and message are what counts. */
+/** The plain text, and the words of HTML. */
+function textsOf(output: Output): string[] {
+  const html = "data" in output ? String(output.data["text/html"] ?? "") : "";
+  const words = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
+  return [plainText(output), words];
+}
+
+/** The plain text; for an error, its name and message, because every edit changes the stack. */
 function plainText(output: Output): string {
   const text = output.output_type === "stream"
     ? output.text

@@ -1,4 +1,4 @@
-/** What an editor marks in the notebooks and in the README: nothing. */
+/** An editor marks nothing in the notebooks and in the README. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,7 +9,7 @@ import { codeCells, readNotebook } from "./notebook.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The marks in these cells, which are one program as in a kernel, with the number of the cell. */
+/** The marks in these cells, with the number of the cell. The cells are one program, as in a kernel. */
 async function marksIn(
   server: LanguageServer,
   path: string,
@@ -17,7 +17,7 @@ async function marksIn(
 ): Promise<string[]> {
   const uri = pathToFileURL(path).href;
   const cells = sources.map((text, at) => ({
-    // As VS Code names cells.
+    // The URI of a cell in VS Code.
     uri: `${uri.replace("file:", "vscode-notebook-cell:")}#cell-${at + 1}`,
     text,
   }));
@@ -50,7 +50,7 @@ Deno.test("an editor marks nothing in the notebooks", async (t) => {
   }
 });
 
-Deno.test("an editor marks nothing in a notebook that the command line wrote, as it is and gone on with", () =>
+Deno.test("an editor marks nothing in a notebook that the command line wrote, unchanged or continued", () =>
   inCliWorld(async ({ run, folder }) => {
     assertEquals((await run(["notebook"])).code, 0);
     await using server = await startLanguageServer(folder);
@@ -64,7 +64,7 @@ Deno.test("an editor marks nothing in a notebook that the command line wrote, as
     assertEquals(await marksIn(server, `${folder}/own.ipynb`, [...sources, ...own]), []);
   }));
 
-Deno.test("an editor marks nothing in the README's TypeScript, which readers put into cells", async () => {
+Deno.test("an editor marks nothing in the README's TypeScript, which readers copy into cells", async () => {
   const readme = await Deno.readTextFile(`${ROOT}README.md`);
   const blocks = [...readme.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
   for (const [at, text] of blocks.entries()) {
@@ -72,7 +72,7 @@ Deno.test("an editor marks nothing in the README's TypeScript, which readers put
   }
 });
 
-Deno.test("what an editor would mark is found, in the cell where it is", async () => {
+Deno.test("a mark of an editor is found, with its cell", async () => {
   const marks = await marksIn(ofProject, `${ROOT}notebooks/wrong.ipynb`, [
     'import { fetchJson } from "../mod.ts";\nconst rows = await fetchJson("/v1/stations");',
     "rows.map(({ id }) => id);\nescape(rows);",

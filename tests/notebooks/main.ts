@@ -1,5 +1,5 @@
 /**
- * Runs the notebooks on a real kernel and compares what they show with what is in their files.
+ * Runs the notebooks on a real kernel and compares their outputs with those in their files.
  *
  *     deno run -A tests/notebooks/main.ts [--update] [FILE...]
  */
@@ -23,7 +23,7 @@ export async function listNotebooks(folder: string = FOLDER): Promise<string[]> 
   return names.sort().map((name) => `${folder}/${name}`);
 }
 
-/** The report as lines to print: one when all is well. */
+/** The report as lines to print: a single line if there are no problems. */
 export function formatReport(report: NotebookReport): string {
   const { name, cells, ms, problems, updated } = report;
   const head = `${problems.length === 0 ? "ok" : "FAILED"} ${name} ${cells} cells ${
@@ -43,7 +43,7 @@ function indent(text: string, by: string): string {
   return text.replace(/^/gm, by);
 }
 
-/** Runs the command and gives its exit status: 0 all well, 1 something differs, 2 wrong usage. */
+/** Runs the command and returns its exit status: 0 no problems, 1 something differs, 2 wrong usage. */
 async function main(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,

@@ -78,7 +78,7 @@ export function hasTag(cell: Cell, tag: string): boolean {
   return Array.isArray(cell.metadata.tags) && cell.metadata.tags.includes(tag);
 }
 
-/** Without what an editor adds at each run: times, and whether the cell is folded. */
+/** Removes the data that an editor adds at each run: times, and whether the cell is folded. */
 export function stripVolatile(notebook: Notebook): Notebook {
   const cells = notebook.cells.map((cell) => {
     const { execution: _execution, ExecuteTime: _time, collapsed: _collapsed, ...metadata } =

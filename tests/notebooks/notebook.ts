@@ -1,6 +1,6 @@
-/** Everything about notebook files: read, write, compare, look for what must not be committed. */
+/** Notebook files: read, write, compare, and search for what must not be committed. */
 
-export { compareOutputs, describeOutputs } from "./compare_outputs.ts";
+export { compareOutputs, describeOutputs, withoutAmounts } from "./compare_outputs.ts";
 export {
   type Cell,
   type CodeCell,

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Exercise } from "../../notebooks/exercises/check.ts";
 import { cardHtml } from "../../src/show/card.ts";
@@ -11,16 +11,14 @@ import { formatReport, listNotebooks } from "./main.ts";
 const MOST_COLUMNS = 85;
 const SANDBOX_ONLY = "// sandbox only";
 
-/** What makes a cell hard to read or its value land elsewhere. See src/notebook/show.ts. */
+/** Reasons why a cell is hard to read, or why its value may be lost. See src/notebook/show.ts. */
 function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
   const problems: string[] = [];
   const widest = Math.max(...source.split("\n").map((line) => line.length));
   if (widest > MOST_COLUMNS) problems.push(`has a line of ${widest} characters`);
   for (const output of outputs) {
     if (output.output_type === "stream") problems.push("prints; use show()");
-    if (output.output_type === "execute_result" && !("text/html" in output.data)) {
-      problems.push("shows a value without show()");
-    }
+    if (output.output_type === "execute_result") problems.push("shows a value without show()");
   }
   const isMarked = isSandboxOnly || source.startsWith(`${SANDBOX_ONLY}\n`);
   if (!isMarked && /\b(sandbox|clock)\b/.test(source)) {
@@ -32,13 +30,13 @@ function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): s
 const TURN = "// Your turn";
 const ANSWER = /(?<==>? )undefined\b/;
 
-/** An answer to an exercise, and the words that it must show. */
+/** An answer to an exercise, and the words that its cell must show. */
 interface Step {
   readonly cell: CodeCell;
   readonly says: string;
 }
 
-/** The answers to try at an exercise, the solution last: it is folded in the cell below. */
+/** The answers to try in an exercise. The last one is the solution, folded in the cell below. */
 function stepsOf(
   { source }: CodeCell,
   below: string,
@@ -47,7 +45,7 @@ function stepsOf(
   const [, name = ""] = /\bcheck\("([\w-]+)"/.exec(source) ?? [];
   const exercise = exercises[name];
   if (exercise === undefined) throw new Error(`no exercise has the name "${name}"`);
-  assert(ANSWER.test(source), `${name} has no undefined to put an answer in place of`);
+  assert(ANSWER.test(source), `${name} has no undefined to replace with an answer`);
   const [, solution = ""] = /<details>[^]*?```ts\n([^]*?)\s*```[^]*?<\/details>/.exec(below) ?? [];
   assert(solution, `${name} has no solution in <details> in the cell below it`);
   const withAnswer = (answer: string) => code(source.replace(ANSWER, () => answer));
@@ -63,12 +61,12 @@ function stepsOf(
   ];
 }
 
-/** The text without the line breaks that a cell gets for its width. */
+/** The text without the line breaks that fit it to the width of a cell. */
 function unwrapped(text: string): string {
   return text.replace(/\s+/g, " ");
 }
 
-Deno.test("every notebook shows again what its file holds, and every exercise its answers", async (t) => {
+Deno.test("every notebook shows the outputs in its file, and every exercise replies to its answers", async (t) => {
   const folder = new URL("../../notebooks/exercises/", import.meta.url);
   const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
   for (const path of await listNotebooks()) {
@@ -102,7 +100,7 @@ Deno.test("the README lists every notebook", async () => {
   assertEquals(listed, (await listNotebooks()).map((path) => basename(path)));
 });
 
-Deno.test("every notebook fits a small screen, and each value is under its own cell", async () => {
+Deno.test("every notebook fits a small screen, and no value or card can be lost", async () => {
   const problems: string[] = [];
   for (const path of await listNotebooks()) {
     const name = basename(path);
@@ -117,13 +115,28 @@ Deno.test("every notebook fits a small screen, and each value is under its own c
   assertEquals(problems, []);
 });
 
-/** What a card's frame and names look like, whatever their colors. */
+Deno.test("in notebook 05, each cause to find is in the output above its exercise", async () => {
+  const { cells } = await readNotebook(
+    new URL("../../notebooks/05_classroom.ipynb", import.meta.url),
+  );
+  const found = cells.flatMap((cell, index) => {
+    if (!cell.source.includes("Replace undefined with a code or a check.")) return [];
+    const [above, , below] = cells.slice(index - 1);
+    const shown = above?.cell_type === "code" ? describeOutputs(above.outputs) : "";
+    const [, cause = ""] = /^"(.+)"$/m.exec(below?.source ?? "") ?? [];
+    assertMatch(shown, new RegExp(`(?:^[✗!] |Error )${cause}:`, "m"));
+    return [cause];
+  });
+  assertEquals(found.length, 5);
+});
+
+/** The styles of a card's frame and names, without their colors. */
 function cardStyles(html: string): string[] {
   return [/<div role="group"[^>]*>/, /<table[^>]*>/, /<th [^>]*>/]
     .map((tag) => tag.exec(html)?.[0].replace(/#\w+/g, "color") ?? "none");
 }
 
-Deno.test("the files of the notebooks hold cards as they are made today", async () => {
+Deno.test("the files of the notebooks contain cards in today's style", async () => {
   const today = cardStyles(cardHtml({
     tone: "good",
     title: "Ready",

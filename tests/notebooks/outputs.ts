@@ -5,14 +5,14 @@ import { isRecord, type JsonRecord, type Message, recordOf, textOf } from "../ke
 /** MIME type to content: text, base64 of a picture, or JSON. */
 export type MimeBundle = JsonRecord;
 
-/** What was printed; neighbors of the same name are one output. */
+/** Printed text. Consecutive outputs of the same name are one. */
 export interface StreamOutput {
   output_type: "stream";
   name: "stdout" | "stderr";
   text: string;
 }
 
-/** What `Deno.jupyter.display` showed. */
+/** An output of `Deno.jupyter.display`. */
 export interface DisplayDataOutput {
   output_type: "display_data";
   data: MimeBundle;
@@ -27,7 +27,7 @@ export interface ExecuteResultOutput {
   execution_count: number | null;
 }
 
-/** What the cell threw. */
+/** An error that the cell threw. */
 export interface ErrorOutput {
   output_type: "error";
   ename: string;
@@ -37,7 +37,7 @@ export interface ErrorOutput {
 
 export type Output = StreamOutput | DisplayDataOutput | ExecuteResultOutput | ErrorOutput;
 
-/** The outputs of every cell that was run, by request id. Late messages still find their cell. */
+/** The outputs of every cell that ran, by request id. Late messages still reach their cell. */
 export class OutputCollector {
   readonly #cells = new Map<string, Output[]>();
   readonly #displays = new Map<string, (DisplayDataOutput | ExecuteResultOutput)[]>();
@@ -72,8 +72,8 @@ export class OutputCollector {
 }
 
 /**
- * Joins neighboring stream outputs of the same name, and leaves out what was taken out again: how often
- * a line was shown depends on chance.
+ * Joins consecutive stream outputs of the same name, and omits outputs that were removed again, such as
+ * a line of progress, which depends on the speed of the machine.
  */
 export function mergeStreams(outputs: readonly Output[]): Output[] {
   const merged: Output[] = [];
@@ -85,8 +85,8 @@ export function mergeStreams(outputs: readonly Output[]): Output[] {
 }
 
 function append(outputs: Output[], output: Output): void {
-  // Under load the kernel may send what was printed after the error or value that came later (seen
-  // in 8 of 200 runs), so what ends a cell stays last and the order is the same every time.
+  // Under load, the kernel may send printed text after the error or value that followed it (in 8 of 200
+  // runs), so errors and values stay last, and the order is always the same.
   const last = outputs.at(-1);
   const ended = last?.output_type === "error" || last?.output_type === "execute_result";
   const at = ended && output.output_type === "stream" ? outputs.length - 1 : outputs.length;

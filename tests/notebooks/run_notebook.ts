@@ -1,4 +1,4 @@
-/** Runs a notebook on a fresh kernel and says in what it differs from its file. */
+/** Runs a notebook on a new kernel and reports the differences from its file. */
 
 import { tmpdir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
@@ -24,7 +24,7 @@ import { mergeStreams } from "./outputs.ts";
 const TIMEOUT_MS = 180_000;
 const UNSTABLE = "unstable-output";
 
-// The settings of the person who runs it would change what the notebook shows.
+// The settings of the person who runs it would change the outputs.
 const OWN_SETTINGS =
   /^(?:AUTH_|APP_CLIENT_|API_BASE_URL$|API_ALLOWED_ORIGINS$|USER_POOL_ID$|PASSWORD$|ACCESS_TOKEN|REFRESH_TOKEN$|AUTHENTICATED_AT$|FORCE_COLOR$)/;
 
@@ -35,17 +35,17 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Ends the kernel and with it the run. */
   signal?: AbortSignal;
-  /** Cells to run behind one of the notebook's, whose results are in the report. */
+  /** Cells to run after one of the notebook's cells. The report contains their results. */
   further?: (cell: CodeCell, index: number) => readonly CodeCell[];
 }
 
-/** Something to repair. Fit to be printed: secrets are hidden. */
+/** Something to repair, without secrets. */
 export interface Problem {
   message: string;
   /** Number of the code cell, as in `[3]`. */
   cell?: number;
   source?: string;
-  /** What the cell showed this time. */
+  /** The outputs of this run. */
   output?: string;
 }
 
@@ -63,8 +63,8 @@ export interface NotebookReport {
 /**
  * Runs every code cell in order, without standard input, in the notebook's own folder.
  *
- * A cell that fails ends the run, unless it is tagged `raises-exception`: then it has to fail in
- * the same way as in the file.
+ * A cell that fails ends the run, unless it is tagged `raises-exception`: then it must fail in the
+ * same way as in the file.
  */
 export async function runNotebook(
   path: string,
@@ -98,8 +98,8 @@ export async function runNotebook(
 }
 
 /**
- * Runs cells one after the other on a kernel in the folder of `path`. The first that fails is the last.
- * Runs of one notebook wait for each other, because they write the same files.
+ * Runs cells one after the other on a kernel in the folder of `path`. The first failure ends the run.
+ * Runs of one notebook write the same files, so they wait for each other.
  */
 async function runCells(
   cells: readonly NumberedCodeCell[],
@@ -176,14 +176,17 @@ function withResults(notebook: Notebook, results: ReadonlyMap<CodeCell, CellResu
   return shown;
 }
 
-/** Text that differs in every run would make every update a change of the file. */
+/**
+ * Keeps the unstable outputs of the file if only amounts differ, so that an update does not change it
+ * each time. They are kept or replaced together: one cell may count what another one has saved.
+ */
 function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
   const kept = structuredClone(shown);
   const before = codeCells(committed);
   for (const [index, { number, cell }] of codeCells(kept).entries()) {
     const old = before[index]?.cell.outputs ?? [];
     if (!hasTag(cell, UNSTABLE)) continue;
-    if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) continue;
+    if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) return shown;
     cell.outputs = old.map((output) =>
       output.output_type === "execute_result" ? { ...output, execution_count: number } : output
     );

@@ -1,4 +1,4 @@
-/** Finds what must not be committed with a notebook: tokens, and paths of one person's machine. */
+/** Finds tokens and the paths of one person's machine, which must not be committed. */
 
 import { stripVTControlCharacters } from "node:util";
 import type { Cell, Notebook } from "./nbformat.ts";
@@ -7,8 +7,8 @@ import type { Output } from "./outputs.ts";
 const OPAQUE_LENGTH = 100;
 const OPAQUE_DISTINCT_CHARACTERS = 12;
 
-// A shortened token counts too: the first letters of a header tell its algorithm and key. What
-// only illustrates, such as "bearer eyJ…", holds nothing.
+// This includes shortened tokens: the first letters of a header reveal its algorithm and key. An
+// illustration such as "bearer eyJ…" contains nothing.
 const JWT = /eyJ[\w-]{5,}\.{1,2}[\w-]{5,}(?:\.[\w-]*)*|\beyJ[\w-]{12,}/g;
 const BEARER = /\bbearer\s+eyJ[\w-][\w.-]*/gi;
 const OPAQUE = new RegExp(`[\\w+/-]{${OPAQUE_LENGTH},}`, "g");
@@ -20,7 +20,7 @@ const PATHS = [
 ];
 const PICTURE_DATA = /\bdata:(?:image|font)\/[\w.+-]+;base64,[\w+/=-]+/g;
 
-/** What was found and where, one sentence each. Names the place and never repeats a secret. */
+/** Returns the finds with their places, one sentence each, without the secrets. */
 export function scanForSecrets(notebook: Notebook): string[] {
   const found = notebook.cells.flatMap((cell, index) =>
     textsOf(cell).flatMap(([place, text]) =>

@@ -40,12 +40,12 @@ export class SharedPlace {
     this.writes.push({ by, login: name?.login, text: name?.text ?? "none" });
   }
 
-  /** All that the sessions can come to know of it, and what is looked at in the end. */
+  /** Everything that sessions can observe here, and what the final check inspects. */
   get contents(): unknown {
     return [this.text, this.holder, this.writes];
   }
 
-  /** The lines. */
+  /** The lines without times, after the number of the last write. */
   get text(): string {
     return `${this.number} ${withoutTimes(this.lines)}`;
   }

@@ -252,7 +252,7 @@ export class Order {
     gates.learned.length = 0;
     choice.open();
     await this.rest();
-    // Shorter times change nothing that a session does.
+    // Advancing the clock by up to a second does not affect a session.
     const isLong = provider.now - before > A_SECOND_MS;
     return {
       ...choice,

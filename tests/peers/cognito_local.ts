@@ -191,7 +191,7 @@ async function call<Answer>(
     body: JSON.stringify(body),
   });
   if (!response.ok) {
-    throw new Error(`cognito-local answered ${response.status} to ${operation}`, {
+    throw new Error(`cognito-local responded with ${response.status} to ${operation}`, {
       cause: await response.text(),
     });
   }

@@ -193,7 +193,7 @@ Deno.test("an error page that stalls is quoted as far as it came", () =>
     (_, timers) => new Response(stalling(timers, "no such station"), { status: 404 }),
     async ({ session }) => {
       const error = await rejection(session.fetchJson("/x", { idleTimeoutMs: 10_000 }));
-      assertMatch(error.message, /the API answered 404 \(no such station\)/);
+      assertMatch(error.message, /the API responded with 404 \(no such station\)/);
     },
   ));
 

@@ -41,7 +41,7 @@ terminalTest(
       const pauses = [...screen.matchAll(/Trying again in (\d+) s \(([^)]+)\)/g)];
       assertEquals(pauses.map(([, seconds]) => seconds), ["3", "5", "7"]);
       assertMatch(pauses[0]?.[2] ?? "", /^status 503/);
-      assertEquals(pauses[1]?.[2], "the API answered 503");
+      assertEquals(pauses[1]?.[2], "the API responded with 503");
       for (const [line] of pauses) assert(line.length < 80, line);
       // A console of Windows draws only what changes of a line, and has the module in another place.
       if (ON_WINDOWS) return;
@@ -95,8 +95,8 @@ terminalTest(
       const { screen } = await inTerminal(command, [], { cwd, env: neededVariables() });
       const pauses = [...screen.matchAll(/Trying again in (.*?) \(([^)]+)\)/g)];
       assertEquals(pauses.map(([, time, why]) => `${time}: ${why}`), [
-        "3 s: the API answered 503",
-        "3 s: the API answered 503",
+        "3 s: the API responded with 503",
+        "3 s: the API responded with 503",
       ], screen);
       assertMatch(screen, /2,0,4,0\r\n$/);
     }),

@@ -17,8 +17,8 @@ export interface Crowd {
 }
 
 /**
- * Lets processes start together on one expired `.env`, while refresh tokens rotate without grace and
- * devices are tracked, and holds that one refresh served them all, and none was refused.
+ * Lets processes start together on one expired `.env`, while refresh tokens rotate without grace
+ * and devices are tracked, and asserts that one refresh served them all, and none was refused.
  */
 export async function assertOneRefresh(crowd: Crowd): Promise<void> {
   const { processes, callsEach, rotation = true, periods = 1 } = crowd;
@@ -71,7 +71,10 @@ async function expire(envFile: string): Promise<void> {
   await Deno.writeTextFile(envFile, text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`));
 }
 
-/** Lets processes begin together after one login, and holds that one refresh serves all their calls. */
+/**
+ * Lets processes begin together after one login, and asserts that one refresh serves all their
+ * calls.
+ */
 export async function assertServedTogether(
   world: Sandbox,
   clients: readonly ClientProcess[],
@@ -91,7 +94,7 @@ export async function runTogether(clients: readonly ClientProcess[]): Promise<Re
   return reports;
 }
 
-/** Lets processes begin together, and holds that all their calls are answered, with one token. */
+/** Lets processes begin together, and asserts that all their calls succeed with one token. */
 async function assertServed(clients: readonly ClientProcess[], callsEach: number): Promise<void> {
   const reports = await runTogether(clients);
   for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });

@@ -21,7 +21,10 @@ Deno.test("a device that was removed ends the session, and the next login works"
     world.sandbox.removeDevices();
     const error = await errorOf(world.session.refresh());
     assertEquals(error.code, "REFRESH_REJECTED");
-    assertMatch(error.problem, /the device of this login was removed at the provider \(status 400/);
+    assertMatch(
+      error.problem,
+      /the device registered at this login was removed at the provider \(status 400/,
+    );
     assertEquals(error.fix, "run login({ force: true })");
     const { canRefresh } = world.another().status();
     assertEquals(canRefresh, false, "the store keeps neither refresh token nor device");

@@ -186,11 +186,11 @@ const EXAMPLES: readonly Example[] = [
   }],
   ["ResourceNotFoundException", "Device does not exist.", { refresh: "REFRESH_REJECTED" }, {
     isFinal: true,
-    means: "the device of this login was removed at the provider",
+    means: "the device registered at this login was removed at the provider",
   }],
   ["NotAuthorizedException", "Device does not exist.", { refresh: "REFRESH_REJECTED" }, {
     isFinal: true,
-    means: "the device of this login was removed at the provider",
+    means: "the device registered at this login was removed at the provider",
   }],
   ["NotAuthorizedException", "REFRESH_TOKEN_AUTH is not enabled for the client", {
     refresh: "FLOW_DISABLED",

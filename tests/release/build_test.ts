@@ -20,9 +20,15 @@ async function run(command: string, args: string[], cwd: string): Promise<string
   return [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
 }
 
-function contentsOf(folder: string): Map<string, string> {
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-  return new Map(names.map((name) => [name, Deno.readTextFileSync(`${folder}/${name}`)]));
+/** The texts of all files in a folder and its folders, by path. */
+function contentsOf(folder: string, path = ""): Map<string, string> {
+  const entries = [...Deno.readDirSync(`${folder}/${path}`)].map(({ name, isDirectory }) => {
+    const inside = `${path}${name}`;
+    return isDirectory
+      ? [...contentsOf(folder, `${inside}/`)]
+      : [[inside, Deno.readTextFileSync(`${folder}/${inside}`)] as const];
+  });
+  return new Map(entries.flat().sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 Deno.test("the source in another folder makes the same bytes", () =>
@@ -37,7 +43,7 @@ Deno.test("the source in another folder makes the same bytes", () =>
     }
     const told = await run(Deno.execPath(), ["task", "--quiet", "build"], copy);
     assertStringIncludes(told, "mod.js");
-    const [here, there] = [DIST, `${copy}/dist`].map(contentsOf);
+    const [here, there] = [DIST, `${copy}/dist`].map((folder) => contentsOf(folder));
     assertEquals([...here?.keys() ?? []], [...there?.keys() ?? []]);
     const differing = [...here ?? []].filter(([name, text]) => there?.get(name) !== text);
     assertEquals(differing.map(([name]) => name), []);
@@ -76,13 +82,31 @@ Deno.test("deno publish would take all files", async () => {
   assertStringIncludes(told, "Success Dry run complete");
 });
 
-testNeeding(await lackOf("npm", "--version"), "npm publish would take all files", async () => {
-  const told = await run("npm", ["pack", "--dry-run", "--offline", "--json"], DIST);
-  const [{ name, version, files }] = JSON.parse(
-    told.slice(told.search(/^\[/m), told.search(/^\]/m) + 1),
+const noNpm = await lackOf("npm", "--version");
+const CLI_FILES = ["LICENSE", "NOTICE", "README.md", "cli.js", "launcher.cjs", "package.json"];
+for (
+  const [folder, named, expected] of [
+    [DIST, PACKAGE.name, FILES],
+    [`${DIST}npm-cli`, "@platform-auth/cli", CLI_FILES],
+  ] as const
+) {
+  testNeeding(noNpm, `npm publish would take all files of ${named}`, async () => {
+    const told = await run("npm", ["pack", "--dry-run", "--offline", "--json"], folder);
+    const [{ name, version, files }] = JSON.parse(
+      told.slice(told.search(/^\[/m), told.search(/^\]/m) + 1),
+    );
+    assertEquals([name, version], [named, PACKAGE.version]);
+    assertEquals(files.map(({ path }: { path: string }) => path).sort(), expected);
+  });
+}
+
+Deno.test("who imports the package fetches nothing else, and npm runs no script of the command line's", () => {
+  const [module, cli] = [DIST, `${DIST}npm-cli/`].map((folder) =>
+    JSON.parse(Deno.readTextFileSync(`${folder}package.json`))
   );
-  assertEquals([name, version], [PACKAGE.name, PACKAGE.version]);
-  assertEquals(files.map(({ path }: { path: string }) => path).sort(), FILES);
+  assertEquals(Object.keys(module).filter((key) => /dependencies$/i.test(key)), []);
+  assertEquals([cli.dependencies, cli.scripts], [undefined, undefined]);
+  assert(Object.keys(cli.optionalDependencies).every((name) => name.startsWith("@deno/")));
 });
 
 testNeeding(

@@ -113,7 +113,8 @@ export async function fromRegistry(others: Record<string, string> = {}): Promise
   };
 }
 
-function packed(source: string): Promise<Uint8Array<ArrayBuffer>> {
+/** What `npm publish` would upload from this folder. */
+export function packed(source: string): Promise<Uint8Array<ArrayBuffer>> {
   return inFolder(async (folder) => {
     const { success, stderr } = await new Deno.Command("npm", {
       args: ["pack", "--offline", "--pack-destination", folder, source],

@@ -36,16 +36,23 @@ Deno.test("only the job that publishes may prove who it is, and it checks the ta
   const jobs = read(`${FOLDER}publish.yml`).split(/^ {2}(?=\w+:$)/m);
   assertEquals(jobs.filter((job) => job.includes("id-token: write")).length, 1);
   const steps = jobs.at(-1) ?? "";
-  const order = ["release:check", "task build", "npm publish --dry-run", "run: deno publish\n"];
-  const places = [...order, "npm publish --provenance"].map((step) => steps.indexOf(step));
+  const order = [
+    ...["release:check", "task build", "npm publish --dry-run", "run: deno publish\n"],
+    ...["npm publish --provenance\n", "npm publish --provenance ./npm-cli\n"],
+  ];
+  const places = order.map((step) => steps.indexOf(step));
   assertEquals(places, places.toSorted((a, b) => a - b));
   assert(!places.includes(-1), `${places}`);
 });
 
 Deno.test("one version of Deno stands in all that installs it", () => {
-  const files = [".ci/run", "binder/Dockerfile", `${FOLDER}publish.yml`, "CONTRIBUTING.md"];
+  const files = [
+    ...[".ci/run", "binder/Dockerfile", `${FOLDER}publish.yml`, "CONTRIBUTING.md"],
+    "npm/package.json",
+  ];
   const versions = files.map((path) =>
-    read(path).match(/(?<=deno@|deno-version: |Deno )2\.\d+\.\d+/g)
+    read(path).match(/(?<=deno@|deno-version: |Deno |"@deno\/.+": ")2\.\d+\.\d+/g)
   );
   assertEquals(new Set(versions.flat()).size, 1, JSON.stringify(versions));
+  assertEquals(versions.at(-1)?.length, 6);
 });

@@ -134,7 +134,7 @@ sandboxTest("observations refuse a bad query and list the parameters", {}, async
     const { message } = await response.json();
     assertEquals(response.status, 400, query);
     assertMatch(message, expected);
-    assertMatch(message, /known (parameters )?are from, to, limit, page/i);
+    assertMatch(message, /(parameters are|use one of) from, to, limit, page/);
   }
 });
 

@@ -36,7 +36,7 @@ const REFUSED: [Record<string, unknown>, string][] = [
   [{ failures: [{ at: "api", status: 500, times: -1 }] }, '"times" must be a whole number'],
   [{ failures: [{ at: "api", delayMs: -1 }] }, '"delayMs" must be 0 to 600000'],
   [{ failures: [{ at: "api", code: 500 }] }, 'unknown field "code"'],
-  [{ failures: [{ at: "api" }] }, 'give "status", "body", "drop" or "delayMs"'],
+  [{ failures: [{ at: "api" }] }, 'set "status", "body", "drop" or "delayMs"'],
 ];
 
 for (const [options, message] of REFUSED) {

@@ -172,7 +172,7 @@ export class SessionModel {
       return isLive ? "NO_SESSION" : "REFRESH_REJECTED";
     }
     if (trouble === "outrun") {
-      // What another process saved meanwhile was written last.
+      // Another process saved in the meantime, and its write is the last.
       this.file = this.#saved;
       this.#catchUp(memory);
       return undefined;

@@ -120,26 +120,26 @@ const long = 500_000;
 const hostile: [what: string, text: string, refusal: string | undefined][] = [
   ["blanks before the token", " ".repeat(long) + BARE, undefined],
   ["blanks behind the token", BARE + " \t".repeat(long / 2), undefined],
-  ["blanks in the token", `${BARE}${" ".repeat(long)}x`, "one that no token contains"],
-  ["quotes in the token", `a${"'".repeat(long)}b`, "one that no token contains"],
+  ["blanks in the token", `${BARE}${" ".repeat(long)}x`, "cannot occur in a token"],
+  ["quotes in the token", `a${"'".repeat(long)}b`, "cannot occur in a token"],
   ["quotes alone", `"'`.repeat(long / 2), "empty"],
   ["line breaks in the token", BARE.replace(".", `.${"\n ".repeat(long / 2)}`), undefined],
   [
     "blanks and no line break",
     `${BARE}${"\u00a0 ".repeat(long / 2)}x`,
-    "one that no token contains",
+    "cannot occur in a token",
   ],
-  ["the word and blanks", `bearer${" ".repeat(long)}x y`, "one that no token contains"],
+  ["the word and blanks", `bearer${" ".repeat(long)}x y`, "cannot occur in a token"],
   ["colons behind the word", `bearer${" :".repeat(long / 2)}`, "empty"],
   [
     "the name of the header and blanks",
     `authorization${" ".repeat(long)}x`,
-    "one that no token contains",
+    "cannot occur in a token",
   ],
   [
     "export and blanks",
     `export${" ".repeat(long)}ACCESS_TOKEN${" ".repeat(long - 99)}x`,
-    "one that no token contains",
+    "cannot occur in a token",
   ],
   ["dots", ".".repeat(long), undefined],
 ];

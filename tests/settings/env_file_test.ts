@@ -97,7 +97,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
   });
 });
 
-Deno.test("a place that cannot be is refused and said", async () => {
+Deno.test("an impossible path is refused with the reason", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     await refusal(`${folder}/file/.env`);

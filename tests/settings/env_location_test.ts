@@ -136,7 +136,10 @@ Deno.test("an envFile that is no file of this computer is refused", () => {
   for (const envFile of addresses) {
     const error = assertThrows(() => createSession({ envFile }).status(), ConfigError);
     assertEquals(error.code, "INVALID_SETTING");
-    assertMatch(error.message, /names no file.*; give a path, a file URL like .*, or false /);
+    assertMatch(
+      error.message,
+      /is not the address of a file.*; use a path, a file URL like .*, or false /,
+    );
   }
 });
 
@@ -146,7 +149,7 @@ Deno.test("an address that is no file is refused without what it holds", () => {
   if (!WINDOWS) given.push("file://", "FILE://%zz");
   for (const begin of given) {
     const named = () => createSession({ envFile: `${begin}${rest}` }).status();
-    const { message } = assertThrows(named, ConfigError, "names no file");
+    const { message } = assertThrows(named, ConfigError, "is not the address of a file");
     assertEquals(/hunter2|ada|example/.test(message), false, message);
   }
 });

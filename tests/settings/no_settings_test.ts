@@ -77,7 +77,7 @@ for (const [what, folder, why] of places) {
       await Deno.writeTextFile(`${root}/.env`, SETTINGS);
       const told = await toldIn(`${root}/project`);
       const path = join(root, ".env");
-      const sentence = `${path} has settings, but is not used here, because ${why}`;
+      const sentence = `${path} has settings, but is not used here: ${why}`;
       for (const text of [told.doctor, told.token, told.card, told.login]) {
         assertStringIncludes(text, sentence);
       }
@@ -123,5 +123,5 @@ Deno.test("a nearer .env of another program is named as the reason why the user'
     const { token } = await toldIn(root, { XDG_CONFIG_HOME: config });
     const own = join(config, "platform-auth", ".env");
     const near = join(root, ".env");
-    assertStringIncludes(token, `(${own} has settings, but is not used here, because ${near} is `);
+    assertStringIncludes(token, `(${own} has settings, but is not used here: ${near} is `);
   }));

@@ -44,9 +44,9 @@ Deno.test("a status, a diagnosis and errors name calls in the words of the front
     assertEquals(refused.fix, "run <login force>, then try again");
     assertMatch(
       refused.problem,
-      /^Cannot GET https:\/\/api\.example\/v1\/x because the API answered 401/,
+      /^Cannot GET https:\/\/api\.example\/v1\/x because the API responded with 401/,
     );
-    assertEquals(there, "use --if-exists replace, or name another file");
+    assertEquals(there, "use --if-exists replace, or choose another file");
     assertMatch(message, /: <login> can/);
-    assertMatch(fix, /^set it, so that platform-auth fetch accepts paths/);
+    assertMatch(fix, /^set it to the API's base address; platform-auth fetch then accepts paths/);
   }));

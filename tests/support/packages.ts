@@ -5,6 +5,7 @@
  * missing, each would fetch and unpack it against its limit. After this no test needs the network.
  */
 import { fileURLToPath } from "node:url";
+import { lackOf } from "./needs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const ENTRIES = ["mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
@@ -47,6 +48,22 @@ export function hasCognitoLocal(): Promise<boolean> {
   return fetched("--quiet", ...COGNITO_LOCAL.flags, COGNITO_LOCAL.entry);
 }
 
+/** Fetches into npm's cache what the package of the command line installs: Deno for this system. */
+async function fetchedByNpm(): Promise<boolean> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.copyFile(`${ROOT}npm/package.json`, `${folder}/package.json`);
+    const { success } = await new Deno.Command("npm", {
+      args: ["install", "--prefer-offline", "--no-audit", "--no-fund", "--silent"],
+      cwd: folder,
+      stdin: "null",
+    }).output();
+    return success;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
 if (import.meta.main) {
   // What recipes import, what a plot and the key of an authenticator app fetch, the client of a store.
   const loose = [
@@ -67,6 +84,7 @@ if (import.meta.main) {
     ),
     // A lock file's packages all come with the first of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
+    await lackOf("npm", "--version") !== undefined || await fetchedByNpm(),
   ];
   if (all.includes(false)) throw new Error("Cannot fetch the packages that the tests need");
   if (!await hasCognitoLocal()) console.warn("cognito-local is missing: its tests are ignored");

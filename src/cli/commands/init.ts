@@ -44,8 +44,7 @@ export async function run(
  * nearest one.
  * @param from The file with the reply; `-` for standard input. By default, the user pastes the
  * reply in a terminal.
- * @returns The names of the settings without their values, because a value may be a misplaced
- * secret.
+ * @returns The names of the settings without their values. A value may be a misplaced secret.
  * @throws {ConfigError} `MISSING_SETTINGS` if the reply contains no settings, or if settings are
  * missing and no prompt is possible. Nothing is written then.
  */
@@ -57,7 +56,7 @@ async function writeSettings(
 ) {
   const named = (envFile ?? environment(ENV_FILE_VARIABLE)) || (nearestEnvFile().path ?? false);
   const { envFile: file, file: found } = resolveSettings({ envFile: named }, true);
-  if (file === undefined) throw new UsageError("init writes a .env", "name one with --env-file");
+  if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
   const problem = found.problem ?? missingFilePermission(file);
   if (problem) throw problem;
 
@@ -101,7 +100,7 @@ async function writeSettings(
   }
   if (!prompts) refuseWithout(missing, rejected, file, from);
   const hosts = receivers(new Map([...found.values, ...changes]));
-  // The hosts are shown before anything is written, because the author of the reply chose them.
+  // The author of the reply chose the hosts, so they are shown before anything is written.
   for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
     for (const host of names) {
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
@@ -133,7 +132,7 @@ function globalFile(): string {
   const folder = Deno.build.os === "windows" ? "APPDATA" : "HOME";
   throw new UsageError(
     `init --global cannot find your configuration folder: ${folder} is not set`,
-    `set ${folder}, or name a file with --env-file`,
+    `set ${folder}, or pass a file with --env-file`,
   );
 }
 
@@ -197,8 +196,8 @@ function agrees(question: string): boolean {
 }
 
 /**
- * Prompts until the user enters a usable value. Returns `undefined` if the user enters nothing,
- * because the value may not be known yet.
+ * Prompts until the user enters a usable value. Returns `undefined` if the user enters nothing: the
+ * value may not be known yet.
  *
  * @param problem The reason why the value in the reply cannot be used.
  * @param host The provider's host, which receives the app client secret.

@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../output.ts";
+import { type Release, release } from "../release.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { infoAt } from "../../platform/file_info.ts";
 import { explained } from "../../api/save_errors.ts";
@@ -17,10 +18,12 @@ export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer>
     throw new UsageError("notebook takes a file that ends in .ipynb", `such as ${DEFAULT_FILE}`);
   }
   const specifier = await create(file);
+  // The package on npm may run where Deno is not installed as a command.
+  const install = specifier.startsWith("npm:") ? "npm install -g deno, then " : "";
   return {
     value: { file: filePath(fileUrl(file)), import: specifier },
     text: `Wrote ${file}, which imports ${specifier}
-Open it in Jupyter or VS Code with the kernel Deno (once: deno jupyter --install).
+Open it in Jupyter or VS Code with the kernel Deno (once: ${install}deno jupyter --install).
 The notebook takes its settings from the .env, which platform-auth init writes.`,
   };
 }
@@ -32,13 +35,14 @@ async function create(file: string): Promise<string> {
     await Deno.mkdir(folder, { recursive: true });
     // The kernel resolves symbolic links and runs in the real folder.
     const real = await Deno.realPath(folder);
-    const specifier = moduleSpecifier(HERE, real);
-    const text = notebookText(specifier, moduleSpecifier(HERE, real, "notebook"));
+    const released = await release();
+    const specifier = moduleSpecifier(HERE, real, released);
+    const text = notebookText(specifier, moduleSpecifier(HERE, real, released, "notebook"));
     await Deno.writeTextFile(file, text, { createNew: true });
     return specifier;
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
-      const problem = `Cannot save ${file}: it exists already`;
+      const problem = `Cannot save ${file}: it already exists`;
       throw new ConfigError("FILE_EXISTS", problem, "choose another name", error);
     }
     throw explained(file, error);
@@ -53,13 +57,21 @@ const SOURCES = { mod: "../../../mod.ts", notebook: "../../notebook/mod.ts" };
  *
  * @param here The address of this file.
  * @param folder Absolute path of the notebook's folder.
+ * @param release The package that contains this file, if it was installed from npm.
  * @param entry The module itself, or the toolkit for notebooks.
  */
 export function moduleSpecifier(
   here: string,
   folder: string,
+  { name, version }: Release,
   entry: keyof typeof SOURCES = "mod",
 ): string {
+  // In a folder of packages, npm's or that of Deno's cache. The package of the command line, which
+  // does not contain the module, has the same scope.
+  const [scope] = name.split("/");
+  if (here.startsWith("file:") && here.includes(`/${scope}/`)) {
+    return `npm:${name}@^${version}${entry === "mod" ? "" : `/${entry}`}`;
+  }
   // In a release, all files are in one folder.
   const isSource = here.endsWith("/src/cli/commands/notebook.ts");
   const module = new URL(isSource ? SOURCES[entry] : `./${entry}.js`, here);

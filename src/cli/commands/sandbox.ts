@@ -28,8 +28,8 @@ export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
 }
 
 /**
- * Turns the sandbox's errors into usage errors, because each message names an option. The errors
- * have no code, because the sandbox imports nothing from the client.
+ * Turns the sandbox's errors into usage errors: each message contains the name of an option. The
+ * sandbox imports nothing from the client, so its errors have no code.
  */
 async function checked<T>(work: () => T | Promise<T>): Promise<T> {
   try {

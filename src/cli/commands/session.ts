@@ -70,7 +70,7 @@ async function askStore(): Promise<void> {
   try {
     await accessToken();
   } catch (error) {
-    // The other errors of a session are ignored, because the status shows whether there is one.
+    // The status shows whether there is a session, so its other errors are ignored.
     if (!(error instanceof AuthError) || error instanceof ConfigError) throw error;
   }
 }
@@ -89,8 +89,8 @@ function statusAnswer(found: SessionStatus): Answer {
 const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 
 /**
- * Returns the status of a new session as a result. If the session was not saved, the exit status is
- * a failure, because later commands cannot find the session.
+ * Returns the status of a new session as a result. If the session was not saved, later commands
+ * cannot find it, so the exit status is a failure.
  */
 function savedAnswer(found: SessionStatus): Answer {
   const answer = statusAnswer(found);

@@ -62,12 +62,12 @@ export const PARAMETERS = {
 /**
  * Reads a query, and lists the known parameters in each error.
  *
- * @throws {QueryError} A parameter is unknown, given twice or malformed.
+ * @throws {QueryError} If a parameter is unknown, given twice or malformed.
  */
 function readQuery<T>(query: URLSearchParams, known: readonly string[], read: () => T): T {
   for (const name of new Set(query.keys())) {
     if (!known.includes(name)) {
-      throw new QueryError(`Unknown parameter "${name}"; known are ${known.join(", ")}.`);
+      throw new QueryError(`Unknown parameter "${name}"; use one of ${known.join(", ")}.`);
     }
   }
   try {
@@ -76,7 +76,7 @@ function readQuery<T>(query: URLSearchParams, known: readonly string[], read: ()
     return read();
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
-    throw new QueryError(`${error.message} Known parameters are ${known.join(", ")}.`);
+    throw new QueryError(`${error.message} The parameters are ${known.join(", ")}.`);
   }
 }
 
@@ -93,7 +93,7 @@ function parseRange(query: URLSearchParams): Range {
 /**
  * Returns the observations that a query selects with `from`, `to`, `limit` and `page`.
  *
- * @throws {QueryError} A parameter is unknown or malformed, or the page does not exist.
+ * @throws {QueryError} If a parameter is unknown or malformed, or the page does not exist.
  */
 export function observationPage(station: Station, url: URL): ObservationPage {
   return readQuery(url.searchParams, Object.keys(PARAMETERS), () => pageOf(station, url));
@@ -126,7 +126,7 @@ function pageOf(station: Station, url: URL): ObservationPage {
 /**
  * Returns the observations that a query selects with `from` and `to` as comma-separated text.
  *
- * @throws {QueryError} A parameter is unknown or malformed.
+ * @throws {QueryError} If a parameter is unknown or malformed.
  */
 export function observationText(station: Station, query: URLSearchParams): FileContent {
   return csvTable(station, readQuery(query, ["from", "to"], () => parseRange(query)));

@@ -1,6 +1,6 @@
 import type { FileContent } from "./files.ts";
-// The files are in base64, because Deno 2.9 imports text but not bytes.
-// tests/sandbox/sample_files.ts generates both files.
+// Deno 2.9 imports text but not bytes, so the files are in base64. tests/sandbox/sample_files.ts
+// generates both files.
 import parquet from "./samples/gull-harbor.parquet.base64" with { type: "text" };
 import map from "./samples/temperature.tif.base64" with { type: "text" };
 

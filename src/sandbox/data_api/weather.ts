@@ -57,7 +57,7 @@ export function* hoursBetween(from: number, to: number): Generator<number> {
 /**
  * Returns the observation of one hour at a station. The numbers are the same in every run.
  *
- * @throws {RangeError} There is no such station.
+ * @throws {RangeError} If there is no such station.
  */
 export function observe(stationId: string, time: number): Observation {
   const found = PLACES.find((each) => each.id === stationId);

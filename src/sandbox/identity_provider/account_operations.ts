@@ -7,7 +7,7 @@ import { type Fields, notAuthorized, requiredText, ServiceError } from "./wire_f
 /**
  * Handles ConfirmDevice: confirms a device, so that refreshes from this device are accepted.
  *
- * @throws {ServiceError} The request is refused.
+ * @throws {ServiceError} If the request is refused.
  */
 export async function confirmDevice(parts: ProviderParts, body: Fields): Promise<Fields> {
   return parts.devices.confirm(await accountOf(parts, body), body);
@@ -17,7 +17,7 @@ export async function confirmDevice(parts: ProviderParts, body: Fields): Promise
  * Handles GlobalSignOut: ends all logins of a user. The API checks only signatures, so it accepts
  * access tokens of these logins until they expire.
  *
- * @throws {ServiceError} The request is refused.
+ * @throws {ServiceError} If the request is refused.
  */
 export async function globalSignOut(parts: ProviderParts, body: Fields): Promise<Fields> {
   parts.refreshTokens.revoke(await accountOf(parts, body));
@@ -28,7 +28,7 @@ export async function globalSignOut(parts: ProviderParts, body: Fields): Promise
  * Handles RevokeToken: ends the login to which a refresh token belongs. An unknown or already
  * revoked token is not an error.
  *
- * @throws {ServiceError} The request is refused.
+ * @throws {ServiceError} If the request is refused.
  */
 export function revokeToken({ config, refreshTokens }: ProviderParts, body: Fields): Fields {
   checkClient(body);

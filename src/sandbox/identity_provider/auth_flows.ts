@@ -22,7 +22,7 @@ const OTHER_FLOWS = ["USER_SRP_AUTH", "USER_AUTH", "CUSTOM_AUTH", "ADMIN_USER_PA
 /**
  * Handles InitiateAuth, which logs in or refreshes (section 4.1).
  *
- * @throws {ServiceError} The request is refused.
+ * @throws {ServiceError} If the request is refused.
  */
 export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<Fields> {
   const { config } = parts;
@@ -53,7 +53,7 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
  * Handles GetTokensFromRefreshToken. If refresh tokens rotate, the public protocol allows a refresh
  * only by this operation.
  *
- * @throws {ServiceError} The request is refused.
+ * @throws {ServiceError} If the request is refused.
  */
 export async function getTokensFromRefreshToken(
   parts: ProviderParts,

@@ -24,7 +24,7 @@ export async function authenticationResult(
 /**
  * The response to a login that has passed all its challenges.
  *
- * @throws {ServiceError} The login names a device that is not the user's.
+ * @throws {ServiceError} If the login contains a device that is not the user's.
  */
 export async function loginResult(
   parts: ProviderParts,

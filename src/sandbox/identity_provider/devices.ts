@@ -51,7 +51,7 @@ export class Devices {
   /**
    * Returns the device of a login: the device that the login names, or a new one.
    *
-   * @throws {ServiceError} The login names a device that is not the user's.
+   * @throws {ServiceError} If the login contains a device that is not the user's.
    */
   atLogin(
     { username }: Account,
@@ -68,7 +68,7 @@ export class Devices {
   /**
    * Whether a refresh comes from the device of its login and that device is confirmed.
    *
-   * @throws {ServiceError} The device was removed.
+   * @throws {ServiceError} If the device was removed.
    */
   allows({ account, deviceKey }: Grant, sent: string | undefined): boolean {
     if (deviceKey === undefined) return true;
@@ -78,7 +78,7 @@ export class Devices {
   /**
    * Confirms a device of a user.
    *
-   * @throws {ServiceError} There is no such device, or a field is invalid.
+   * @throws {ServiceError} If there is no such device, or a field is invalid.
    */
   confirm({ username }: Account, body: Fields): Fields {
     const device = this.#find(username, requiredText(body, "DeviceKey"));

@@ -135,8 +135,8 @@ function createThrottle(limit: number, now: () => number): () => void {
 }
 
 /**
- * Records an operation or a flow only if it looks like a name, because any other text may be a
- * misplaced secret.
+ * Records an operation or a flow only if it looks like a name. Any other text may be a misplaced
+ * secret.
  */
 function recordOf(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
   const target = request.headers.get(dialect.targetHeader) ?? "";

@@ -154,9 +154,11 @@ export class ChallengeError extends AuthError {
    * login or logout has taken effect.
    *
    * @param answers The values. The keys are the names in `challenge.asks`.
-   * @throws {ChallengeError} `CHALLENGE_REQUIRED`: there is another step; `CODE_REJECTED` or
-   *   `NEW_PASSWORD_REJECTED`: answer again; `CHALLENGE_EXPIRED`: start the login again.
-   * @throws {ProviderError} The provider refused for another reason or could not be reached.
+   * @throws {ChallengeError} `CHALLENGE_REQUIRED` if there is another step; `CODE_REJECTED` or
+   * `NEW_PASSWORD_REJECTED` if you may answer again; `CHALLENGE_EXPIRED` if the login must start
+   * again.
+   * @throws {ProviderError} If the provider refused for another reason or could not be reached:
+   * `UNREACHABLE`, `TIMEOUT` and others.
    * @throws {TypeError} If the answers do not match `challenge.asks`; nothing was sent.
    *
    * @example A code in the next cell
@@ -183,8 +185,8 @@ export class ChallengeError extends AuthError {
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
 /**
- * Makes the error of a step, because the constructor of the class is not public. `respond` answers
- * the step in a later call.
+ * Makes the error of a step. The constructor of the class is not public. `respond` answers the step
+ * in a later call.
  */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]

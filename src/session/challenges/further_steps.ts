@@ -44,8 +44,8 @@ export interface Answerers {
 /**
  * Takes the steps that the provider requires until it issues tokens.
  *
- * @throws {ChallengeError} If a step remains unanswered. The error's `respond()` continues the
- * login.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a step remains unanswered. The error's
+ * `respond()` continues the login.
  */
 export async function takeSteps(
   login: PasswordLogin,
@@ -75,8 +75,8 @@ async function answersTo(
     return answers;
   }
   if (!asksPerson) throw openStep(login, step);
-  // The key is displayed as an output, not in the prompt, because a notebook saves prompts, whereas
-  // an output can be removed.
+  // A notebook saves prompts, whereas an output can be removed, so the key is displayed as an
+  // output.
   const isDisplayed = key !== undefined && questions.isInNotebook;
   const remove = isDisplayed ? await (await login.support?.keyDisplay())?.showKey(key) : undefined;
   try {
@@ -94,7 +94,7 @@ async function answersTo(
  * Prompts for each part of an answer.
  *
  * @param host The host that receives the answer.
- * @returns `null` if the user gave no answer, `undefined` if no prompt is possible.
+ * @returns `null` if the user did not answer, `undefined` if no prompt is possible.
  */
 async function askPerson(
   questions: Questions,
@@ -171,7 +171,7 @@ function openStep(login: PasswordLogin, first: Step, isCanceled = false): Challe
         if ("tokens" in next) return next;
         open = next;
       } catch (error) {
-        // The step is open again, because the provider neither accepted nor rejected the answer.
+        // The provider neither accepted nor rejected the answer, so the step is open again.
         if (!(error instanceof ChallengeError)) open = step;
         throw error;
       }

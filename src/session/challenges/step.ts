@@ -19,10 +19,7 @@ import type { Secret } from "../../platform/secret.ts";
 
 /** Maximum number of refused answers to one step. */
 const MAX_ATTEMPTS = 3;
-/**
- * Maximum number of steps, because a faulty provider might never stop asking. No account needs
- * more.
- */
+/** Maximum number of steps: a faulty provider might never stop asking. No account needs more. */
 const MAX_STEPS = 20;
 /**
  * Maximum length of the list of requested answers in an error, in characters. The error's
@@ -85,8 +82,9 @@ export async function stepOf(
  * Sends the answers to a step.
  *
  * @returns The next step, the same step if the user may answer again, or the result of the login.
- * @throws {ChallengeError} If the login must start over.
- * @throws {ProviderError} If the provider neither accepted nor rejected the answer.
+ * @throws {ChallengeError} `CHALLENGE_EXPIRED` if the login must start over.
+ * @throws {ProviderError} If the provider neither accepted nor rejected the answer: `UNREACHABLE`,
+ * `TIMEOUT` and others.
  */
 export async function answerStep(
   login: PasswordLogin,

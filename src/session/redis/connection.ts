@@ -29,7 +29,7 @@ interface Package {
 
 interface Details {
   readonly cause?: unknown;
-  /** What to do. Default: start the store or correct its address. */
+  /** The next step for the user. Default: start the store or correct its address. */
   readonly fix?: string | undefined;
   /** Whether further attempts are useless until a user changes something. */
   readonly isPermanent?: boolean | undefined;
@@ -48,8 +48,8 @@ export class Unreachable extends Error {
 }
 
 /**
- * Connects to a store for each request and disconnects afterwards, because an open connection could
- * fail between calls or keep a script from ending.
+ * Connects to a store for each request and disconnects afterwards. An open connection could fail
+ * between calls or keep a script from ending.
  */
 export class Connection {
   private constructor(
@@ -106,7 +106,9 @@ export class Connection {
 interface KnownError {
   readonly pattern: RegExp;
   readonly problem: string;
-  /** What to do, or how to say that for the names of the session's keys. */
+  /**
+   * The next step for the user, or a function that makes it from the names of the session's keys.
+   */
   readonly fix: string | ((keys: readonly string[]) => string);
   readonly isPermanent?: true;
 }
@@ -141,7 +143,7 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /READONLY|MASTERDOWN/,
     problem: NO_WRITES,
-    fix: "name the primary in AUTH_STORE, not a replica, and try again",
+    fix: "set AUTH_STORE to the primary, not a replica, and try again",
   },
   {
     pattern: /OOM|MISCONF|LOADING/,
@@ -152,11 +154,11 @@ const KNOWN: readonly KnownError[] = [
 
 /** The fix for a response that does not come from a Redis server. */
 export const CHECK_SERVER =
-  "check that AUTH_STORE names a Redis (6.2 or later) or Valkey server, and try again";
+  "check that AUTH_STORE is the address of a Redis (6.2 or later) or Valkey server, and try again";
 
 /**
- * Explains an error of the client. The client's own message is not shown, because it may contain
- * the address, which may include a password.
+ * Explains an error of the client. The client's own message may contain the address with a
+ * password, so it is not shown.
  */
 function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   if (error instanceof Unreachable) return error;

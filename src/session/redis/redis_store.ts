@@ -29,13 +29,13 @@ import {
 } from "./store_script.ts";
 
 /**
- * Time limit of one request. It is short, because a retry opens a new connection, which may reach
- * another server.
+ * Time limit of one request. It is short: a retry opens a new connection, which may reach another
+ * server.
  */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request if the token is still valid, and the time that the last attempt gets even
- * if none is left, because the process may have been suspended.
+ * Time limit of a request if the token is still valid. The last attempt gets this time even if none
+ * is left: the process may have been suspended.
  */
 const BRIEF_MS = 250;
 /**
@@ -48,7 +48,7 @@ const LONGEST_PAUSE_MS = 1_000;
 /** A request without the lock. */
 const NO_LOCK: LockRequest = { owner: "", lockMs: 0 };
 
-/** One attempt if the caller can do without the answer. */
+/** One attempt if the caller can do without the reply. */
 const BRIEFLY: Attempts = { ms: 0, isNeeded: false };
 
 /** The time for which a request is repeated. */
@@ -68,7 +68,7 @@ export class RedisStore implements TokenStore {
   #known: Known = { ...NOTHING_KEPT, stored: NOTHING };
   /** The content that the session last adopted. */
   #adopted = NOTHING;
-  /** The data in the last answer. */
+  /** The data in the last reply. */
   #savedData = "";
   /** The server's clock minus this machine's, in milliseconds. */
   #clockOffsetMs = 0;
@@ -82,8 +82,8 @@ export class RedisStore implements TokenStore {
   ) {}
 
   /**
-   * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE`; nothing was
-   * sent.
+   * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing can
+   * be sent.
    */
   static async open(session: StoredSession): Promise<RedisStore> {
     const { configuration, notices } = session;
@@ -135,8 +135,8 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Refuses a login with another account. Accounts are compared by `sub`, because user names may be
-   * aliases and a portal string may belong to any account.
+   * Refuses a login with another account. User names may be aliases, and a portal string may belong
+   * to any account, so accounts are compared by `sub`.
    */
   refusal(login: string | Tokens): ConfigError | undefined {
     const { account } = this.address;
@@ -153,15 +153,15 @@ export class RedisStore implements TokenStore {
       `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this login is for ` +
         "another account",
       [
-        "name that account after the # of AUTH_STORE (store)",
+        "put that account after the # of AUTH_STORE (store)",
         { inProgram: ", or make a session for it with createSession()" },
       ],
     );
   }
 
   /**
-   * Reads the store, then takes a separate lock, because a successful read does not show that the
-   * store accepts writes.
+   * Reads the store, then takes a separate lock: a successful read does not show that the store
+   * accepts writes.
    */
   async probe(signal: AbortSignal | undefined): Promise<void> {
     const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
@@ -228,11 +228,11 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Repeats a request, with pauses, until the answer is enough or the time is over.
+   * Repeats a request, with pauses, until the reply is sufficient or the time is over.
    *
-   * @param ask Sends the request with a time limit. The signal does not end a request, because the
-   * store might still grant the lock, and no one would release it.
-   * @returns The last answer, or an error, which also becomes a notice.
+   * @param ask Sends the request with a time limit. The signal does not end a request: the store
+   * might still grant the lock, and no one would release it.
+   * @returns The last reply, or an error, which also becomes a notice.
    */
   async #repeat(
     ask: (limitMs: number) => Promise<Answer>,
@@ -262,7 +262,7 @@ export class RedisStore implements TokenStore {
     }
   }
 
-  /** Sends one request, and adopts the record in the answer if another process wrote it. */
+  /** Sends one request, and adopts the record in the reply if another process wrote it. */
   async #ask(lock: LockRequest, limitMs: number): Promise<Answer> {
     const { name, account, host } = this.address;
     const answer = await exchange(this.connection, name, this.#known, lock, limitMs);
@@ -277,7 +277,7 @@ export class RedisStore implements TokenStore {
     };
     if (isNews()) {
       const tokens = await this.#opened(kept);
-      // Meanwhile, the answer to another request may have contained a later record.
+      // In the meantime, the reply to another request may have contained a later record.
       if (isNews()) this.#known = { ...kept, stored: { tokens } };
     }
     this.session.notices.clear("STORE_AWAY", "NOT_SAVED", "STORE_UNREAD", "STORE_EMPTY");

@@ -23,7 +23,7 @@ export interface StoreAddress {
   readonly isOpen: boolean;
 }
 
-/** @throws {ConfigError} `INVALID_SETTING` or `PERMISSION`; nothing was sent. */
+/** @throws {ConfigError} `INVALID_SETTING` or `PERMISSION` if the address cannot be used. */
 export function storeAddress({ options, settings }: Configuration): StoreAddress {
   const url = parsed(settings.text("store") ?? "");
   if (url === undefined) {

@@ -57,7 +57,7 @@ return { string.format('%.1f', number), data, now, held }`;
 
 /**
  * Exchanges the latest record with the store.
- * @throws {Unreachable}
+ * @throws {Unreachable} If the store cannot be reached or refuses the request.
  */
 export async function exchange(
   connection: Connection,

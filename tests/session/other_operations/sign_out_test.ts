@@ -172,7 +172,7 @@ Deno.test("where not all devices are signed out, the session ends at the provide
   assertEquals(told(at).at(-1), ["RevokeToken", "refresh-2"], "the newest one ends the session");
 });
 
-Deno.test("a session without a refresh token has nothing to revoke, and none has nothing to tell", async () => {
+Deno.test("a logout without a refresh token revokes nothing, and one without a session reports that", async () => {
   await using at = world(done);
   const portal = async (options: LogoutOptions) => {
     await at.session.login({ portalToken: await at.sandbox.portalToken() });
@@ -180,7 +180,7 @@ Deno.test("a session without a refresh token has nothing to revoke, and none has
   };
   assertMatch(
     await portal({}),
-    /^; nothing to revoke at the provider: an access token is valid until/,
+    /^; the access token cannot be revoked and stays valid until/,
   );
   assertMatch(noteOf(await at.session.logout()), /^there was no session to end: .* no tokens$/);
   const again = await at.session.logout({ everywhere: true });

@@ -20,7 +20,7 @@ interface ChallengeStep {
   /**
    * Checks an answer. Returns the challenges that follow from it, or `"again"` to repeat this one.
    *
-   * @throws {ServiceError} The answer is refused. The same session may be used to try again.
+   * @throws {ServiceError} If the answer is refused. The same session may be used to try again.
    */
   judge(parts: ProviderParts, login: Login, responses: Fields): readonly string[] | "again";
 }

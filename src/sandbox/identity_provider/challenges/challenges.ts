@@ -38,7 +38,7 @@ export async function startLogin(
  * Handles RespondToAuthChallenge: judges the answer to a challenge and responds with the next
  * challenge or with tokens.
  *
- * @throws {ServiceError} The request is refused, or the answer is wrong.
+ * @throws {ServiceError} If the request is refused, or the answer is wrong.
  */
 export async function respondToAuthChallenge(parts: ProviderParts, body: Fields): Promise<Fields> {
   const { config, logins } = parts;

@@ -44,7 +44,7 @@ export class LoginSessions {
     return session;
   }
 
-  /** @throws {ServiceError} There is no such session, or it was used or has expired. */
+  /** @throws {ServiceError} If there is no such session, or it was used or has expired. */
   find(session: string): Login {
     if (session.length < 20 || session.length > 2048) {
       throw invalidParameter(

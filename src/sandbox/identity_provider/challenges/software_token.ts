@@ -12,7 +12,7 @@ import type { Login } from "./login_sessions.ts";
  * Handles AssociateSoftwareToken: returns the secret of a new authenticator to a login at
  * MFA_SETUP.
  *
- * @throws {ServiceError} The request is refused.
+ * @throws {ServiceError} If the request is refused.
  */
 export function associateSoftwareToken(parts: ProviderParts, body: Fields): Fields {
   const { session, login } = loginInSetup(parts, body);
@@ -24,7 +24,7 @@ export function associateSoftwareToken(parts: ProviderParts, body: Fields): Fiel
 /**
  * Handles VerifySoftwareToken: accepts the first code of the new authenticator.
  *
- * @throws {ServiceError} The request is refused, or the code is wrong.
+ * @throws {ServiceError} If the request is refused, or the code is wrong.
  */
 export function verifySoftwareToken(parts: ProviderParts, body: Fields): Fields {
   const code = requiredText(body, "UserCode");
@@ -42,7 +42,7 @@ export function verifySoftwareToken(parts: ProviderParts, body: Fields): Fields 
   return { Status: "SUCCESS", Session: parts.logins.open(verified) };
 }
 
-/** @throws {ServiceError} The login is not at MFA_SETUP, or already has an authenticator. */
+/** @throws {ServiceError} If the login is not at MFA_SETUP, or already has an authenticator. */
 function loginInSetup(
   { authenticators, logins }: ProviderParts,
   body: Fields,

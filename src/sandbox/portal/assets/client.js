@@ -51,7 +51,7 @@ async function fetchToken() {
   const response = await fetch("/token", { method: "POST" }).catch(() => {
     throw new Error("The portal did not respond. Check that the sandbox is still running.");
   });
-  // The redirect leads to the login page, because the session has ended.
+  // The session has ended, so the redirect leads to the login page.
   if (response.redirected) location.assign(response.url);
   else if (response.ok) return await response.json();
   throw new Error(`The portal responded with status ${response.status}. Try again.`);

@@ -2,7 +2,6 @@ import { pathToFileURL } from "node:url";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
-import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
@@ -296,16 +295,5 @@ Deno.test("AUTH_ENV_FILE names the file of the default session; an option overri
       configure(unnamed);
       assertEquals(auth.status().envFile, undefined);
     });
-  });
-});
-
-Deno.test("status() after configure() reads the file on first use", async () => {
-  await withDefault({ file: true }, {}, async (world, options) => {
-    configure({ envFile: false });
-    const configuring = await diskCalls(() => configure(options));
-    assertEquals(configuring, { reads: 0, stats: 0, realPaths: 0, permissions: 0 });
-    // Another process logs in between the two cells.
-    await world.session.login();
-    assertEquals(auth.status().state, "valid");
   });
 });

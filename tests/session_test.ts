@@ -1,6 +1,5 @@
-import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { join } from "node:path";
-import { ConfigError, createSession, type Session } from "../mod.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type Session } from "../mod.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection } from "./support/portless.ts";
@@ -16,17 +15,6 @@ Deno.test("status() without a session is none, and creates nothing", async () =>
   assertEquals(status.asOf, new Date(world.clock.now()));
   assertEquals(status.username, world.options.username);
   assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
-});
-
-Deno.test("status() is synchronous and reads the file", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const status = world.another().status();
-  assertEquals(status.state, "valid");
-  assertEquals(status.source, "file");
-  assertEquals(status.username, "student");
-  assertEquals(status.accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
-  assertEquals(status.refreshableUntil, new Date(world.clock.now() + 30 * 86_400_000));
 });
 
 Deno.test("nothing is read before the first use", async () => {
@@ -95,17 +83,6 @@ Deno.test("a stored token of another client without a refresh token is used", as
   assertEquals(await world.session.accessToken(), token);
 });
 
-Deno.test("a value in the file that is not a token is ignored and reported", async () => {
-  for (const line of ["ACCESS_TOKEN=two words", "ACCESS_TOKEN=x\nREFRESH_TOKEN='a b'"]) {
-    await using world = portless({ file: true });
-    Deno.writeTextFileSync(world.envFile, `${line}\n`);
-    const { state, warnings } = world.session.status();
-    assertEquals(state, "none");
-    assertMatch(warnings.join(), /_TOKEN in the \.env is not a token/);
-    assert(!warnings.join().includes("two words"));
-  }
-});
-
 Deno.test("logout() clears memory and file, and leaves the other lines", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "# mine\r\nOTHER='1'\n");
@@ -120,38 +97,6 @@ Deno.test("logout() clears memory and file, and leaves the other lines", async (
   assertEquals((await rejection(world.session.refresh())).code, "NO_SESSION");
   await world.session.logout();
   assertEquals((await world.session.login()).state, "valid");
-});
-
-Deno.test("logout() that cannot clear the file says so; the tokens in memory are gone", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  Deno.removeSync(world.envFile);
-  Deno.mkdirSync(world.envFile);
-  const error = await rejection(world.session.logout());
-  assertInstanceOf(error, ConfigError);
-  assertEquals(error.code, "ENV_FILE");
-  assertEquals(world.session.status().state, "none");
-});
-
-Deno.test("after a failed save the tokens stay in memory, with a warning and without an error", async () => {
-  await using world = portless({ file: true });
-  const folder = `${world.envFile}-folder`;
-  Deno.mkdirSync(folder);
-  for (const envFile of [join(folder, "missing", ".env"), folder]) {
-    const session = world.another({ envFile });
-    const status = await session.login();
-    assertEquals(status.state, "valid");
-    assertMatch(status.warnings.join("\n"), /kept in memory only.*/);
-    assert(status.warnings.join("\n").includes(envFile));
-    assertEquals(status.envFile, undefined);
-    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
-    assertEquals((await session.refresh()).state, "valid");
-  }
-  const last = world.another({ envFile: folder });
-  await last.login();
-  Deno.removeSync(folder);
-  assertEquals((await last.refresh()).warnings, [], "the next save goes well");
-  assertEquals(linesOf(folder).ACCESS_TOKEN, await last.accessToken());
 });
 
 Deno.test("a file that others could read is private after a save, which is reported once", async () => {
@@ -211,37 +156,4 @@ Deno.test("two sessions are independent", async () => {
   const answer = await grace.authFetch("/v1/whoami");
   assertEquals((await answer.json()).username, "grace");
   assertEquals(world.session.status().state, "none");
-});
-
-Deno.test("a login after the client id in the .env changed drops the tokens of the first client", async () => {
-  await using world = portless({ file: true });
-  const { clientId = "", ...options } = world.options;
-  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
-  const session = createSession(options);
-  await session.login();
-  const text = Deno.readTextFileSync(world.envFile);
-  Deno.writeTextFileSync(world.envFile, text.replace(clientId, "another-client"));
-  assertEquals((await rejection(session.login())).code, "CLIENT_UNKNOWN");
-  assertEquals(session.status().state, "none");
-  assertMatch(session.status().warnings.join(), /an app client other than APP_CLIENT_ID/);
-});
-
-Deno.test("the signal in init replaces that of a Request, as with fetch", async () => {
-  await using world = portless();
-  await world.session.login();
-  const { authFetch, fetchJson, download } = world.session;
-  const file = `${world.envFile}.json`;
-  const url = "https://api.sandbox.example/v1/whoami";
-  const request = (signal: AbortSignal) => new Request(url, { signal });
-  type Call = (own: AbortSignal, signal: AbortSignal | null) => Promise<unknown>;
-  const calls: Call[] = [
-    (own, signal) => authFetch(request(own), { signal }),
-    (own, signal) => fetchJson(request(own), { signal }),
-    (own, signal) => download(request(own), file, { init: { signal }, ifExists: "replace" }),
-  ];
-  const [open, aborted] = [new AbortController().signal, AbortSignal.abort(new Error("left"))];
-  for (const call of calls) {
-    for (const signal of [null, open]) await call(aborted, signal);
-    assertEquals((await rejection(call(open, aborted))).message, "left");
-  }
 });

@@ -174,15 +174,6 @@ Deno.test("a refusal for good after a 401 removes the refresh token, here and in
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("a 401 whose refresh fails for a passing reason comes back as it is", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  world.sandbox.expireAccessTokens();
-  world.sandbox.failures.push({ at: "token", status: 503 });
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
-  assert(linesOf(world.envFile).REFRESH_TOKEN);
-});
-
 Deno.test("an opaque token in the file that names nobody is not given the name in the settings", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");

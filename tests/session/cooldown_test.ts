@@ -1,5 +1,5 @@
 /** When a session does not refresh, and when a login is made all the same. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { portless, rejection } from "../support/portless.ts";
 
 /** A token of half an hour is replaced a little earlier from here on. */
@@ -60,16 +60,6 @@ Deno.test("a refresh that helped after a 401 ends the cooldown", async () => {
     assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
     assertEquals(world.refreshes(), round);
   }
-});
-
-Deno.test("status() warns of a .env that cannot be read, and says how to go on", async () => {
-  await using world = portless({ file: true });
-  Deno.writeFileSync(world.envFile, new Uint8Array([0xff, 0xfe, 0x00]));
-  const { state, warnings } = world.session.status();
-  assertEquals(state, "none");
-  assertMatch(warnings.join(), /it is not UTF-8 text; save it as UTF-8/);
-  const error = await rejection(world.session.accessToken());
-  assertMatch(error.message, /not UTF-8 text/);
 });
 
 Deno.test("a session in memory has the whole deadline for its refresh, one on a file leaves half to others", async () => {

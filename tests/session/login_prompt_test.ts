@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { type Ask, ConfigError, createSession, type LoginOptions } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
 
@@ -166,24 +166,6 @@ Deno.test("login({ username }) asks for that user's password", async () => {
   assertMatch(asked[0]?.message ?? "", /grace/);
 });
 
-Deno.test("missing settings are told before anything is asked", async () => {
-  const { prompt, asked } = answering();
-  const session = createSession({ envFile: false, prompt });
-  const error = await rejection(session.login({ strategy: "password" }));
-  assertEquals(error.code, "MISSING_SETTINGS");
-  assertMatch(error.message, /AUTH_URL.*APP_CLIENT_ID.*APP_CLIENT_SECRET.*USER_POOL_ID/);
-  assertEquals(asked, []);
-});
-
-Deno.test("a front end that cannot ask after all gets the list of what is missing", async () => {
-  const { prompt } = answering(null);
-  const error = await rejection(createSession({ envFile: false, prompt }).login());
-  assertEquals(error.code, "MISSING_SETTINGS");
-  for (const name of ["AUTH_URL", "APP_CLIENT_ID", "USERNAME", "PASSWORD"]) {
-    assert(error.message.includes(name), error.message);
-  }
-});
-
 const CANCELED: [string, LoginOptions, (string | null)[]][] = [
   ["Enter at the first question and at the user name", {}, ["", ""]],
   ["Esc at the portal string", { strategy: "portal" }, [""]],
@@ -262,22 +244,6 @@ Deno.test("what is no portal string is not kept as a token where only that was a
   assertEquals(error.code, "INVALID_PORTAL_TOKEN");
   assertMatch(error.message, /not a portal string, .* paste the string that "Copy Token" copies/);
   assertEquals(session.status().state, "none");
-});
-
-Deno.test("without any front end to ask, login() lists what is missing", async () => {
-  const mod = import.meta.resolve("../../mod.ts");
-  const code = `import { createSession } from ${JSON.stringify(mod)};
-    await createSession({ envFile: false }).login().catch((e) => console.log(e.code, e.message));`;
-  const cwd = Deno.makeTempDirSync();
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-lock", code],
-    stdin: "null",
-    env: { AUTH_URL: "", USERNAME: "", PASSWORD: "", APP_CLIENT_ID: "", NO_COLOR: "1" },
-    cwd,
-  });
-  const text = new TextDecoder().decode((await child.output()).stdout);
-  Deno.removeSync(cwd, { recursive: true });
-  assertMatch(text, /^MISSING_SETTINGS .*AUTH_URL.*APP_CLIENT_ID.*USERNAME, PASSWORD/);
 });
 
 Deno.test("the prompt for a portal string names the hosts that get the token, and the file that named them", async () => {

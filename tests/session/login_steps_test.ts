@@ -25,33 +25,6 @@ function isKept({ envFile }: World): boolean {
 
 const HOUR = 3_600;
 
-Deno.test("a logout wins over an answer that is on its way, which leaves nothing behind", async () => {
-  await using world = worldOf(BY_MAIL);
-  const error = await stopped(world);
-  world.clock.jump(2 * HOUR);
-  const held = world.hold();
-  const answered = error.respond(right(world));
-  await held.arrived;
-  await world.session.logout();
-  held.release();
-  assertEquals(await outcome(answered), "none");
-  assertEquals([world.session.status().warnings, isKept(world)], [[], false]);
-  assertEquals(await outcome(error.respond(right(world))), "CHALLENGE_EXPIRED");
-});
-
-Deno.test("a later login wins over an answer that is on its way", async () => {
-  await using world = worldOf(BY_MAIL);
-  const portalToken = await world.sandbox.portalToken();
-  const error = await stopped(world);
-  const held = world.hold();
-  const answered = error.respond(right(world));
-  await held.arrived;
-  await world.session.login({ portalToken });
-  held.release();
-  assertEquals((await answered).source, "portal");
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, portalToken.replace("bearer ", ""));
-});
-
 Deno.test("a login that is aborted while its answer is on its way leaves nothing behind", async () => {
   await using world = worldOf(BY_MAIL);
   world.clock.jump(2 * HOUR);

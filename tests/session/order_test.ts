@@ -1,8 +1,6 @@
 /** Several sessions on one store: what was written last counts, whatever the times in the tokens. */
 import { assert, assertEquals } from "@std/assert";
-import type { Session } from "../../mod.ts";
 import {
-  type Held,
   linesOf,
   type Portless,
   portless,
@@ -28,43 +26,11 @@ function lockOf(world: Portless): Deno.FsFile {
   return file;
 }
 
-/** Two sessions on a login that expired; the answer to the refresh of the first is held back. */
-async function slowRefresh(
-  world: Portless,
-): Promise<{ other: Session; held: Held; first: Promise<string> }> {
-  await world.session.login();
-  const other = world.another();
-  other.status();
-  world.clock.advance(EXPIRED);
-  const held = world.hold();
-  const first = world.session.accessToken();
-  await held.arrived;
-  return { other, held, first };
-}
-
 /** What another program writes, which knows no lock. */
 function writeTokens(world: Portless, access: string, refresh = ""): void {
   const lines = [`ACCESS_TOKEN=${access}`, ...(refresh ? [`REFRESH_TOKEN=${refresh}`] : [])];
   Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);
 }
-
-Deno.test("a session's own save is no news: two refreshes in a row come from the refresh", async () => {
-  await using world = shared();
-  await world.session.login();
-  for (let round = 0; round < 20; round++) {
-    let saving = true;
-    const first = world.session.refresh().finally(() => saving = false);
-    const joining: Promise<unknown>[] = [];
-    // Each of these looks at the file, also in the middle of the save.
-    while (saving) {
-      joining.push(world.session.refresh());
-      await sleep();
-    }
-    assertEquals((await first).source, "refresh");
-    await Promise.all(joining);
-    assertEquals(world.session.status().source, "refresh");
-  }
-});
 
 Deno.test("a refresh token that another process rotated is used after a refusal of the old one", async () => {
   await using world = shared({
@@ -101,20 +67,6 @@ Deno.test("a login aborted while it waits for the lock changes neither session n
   assertEquals(world.session.status().source, "password");
 });
 
-Deno.test("the file changes while a login waits for the lock: the login is written last", async () => {
-  await using world = shared();
-  await world.session.login();
-  const lock = lockOf(world);
-  const login = world.session.login({ portalToken: "bearer the-later-login" });
-  await sleep();
-  writeTokens(world, "written-meanwhile", "with-its-refresh-token");
-  lock.close();
-  await login;
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
-  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
-  assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "the-later-login");
-});
-
 Deno.test("of two logouts at once none resolves while tokens are in the file", async () => {
   for (let round = 0; round < 10; round++) {
     await using world = shared();
@@ -123,30 +75,6 @@ Deno.test("of two logouts at once none resolves while tokens are in the file", a
       out.then(() => linesOf(world.envFile))
     );
     assertEquals(await Promise.all(seen), [{}, {}]);
-  }
-});
-
-Deno.test("without locks a logout during another session's save ends both", async () => {
-  for (let round = 0; round < 10; round++) {
-    await using world = shared();
-    await world.session.login();
-    // Where a folder has the name of the lock file nobody can hold a lock.
-    Deno.removeSync(`${world.envFile}.lock`);
-    Deno.mkdirSync(`${world.envFile}.lock`);
-    const other = world.another();
-    other.status();
-    const held = world.hold();
-    const refresh = Promise.allSettled([world.session.refresh()]);
-    await held.arrived;
-    held.release();
-    // Somewhere in the middle of the save.
-    for (let turn = 0; turn < round; turn++) await Promise.resolve();
-    await other.logout();
-    await refresh;
-    await Promise.allSettled([world.session.refresh()]);
-    const { ACCESS_TOKEN } = linesOf(world.envFile);
-    // Either the logout came last, or the refresh began its save after it and saw that.
-    assertEquals(ACCESS_TOKEN, undefined, `round ${round}`);
   }
 });
 
@@ -162,78 +90,6 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assert(status.warnings.some((it) => it.includes("kept in memory only")), status.warnings.join());
   assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "kept-in-memory");
   assertEquals(world.session.status().source, "portal");
-});
-
-Deno.test("a login during the session's own rotating refresh loses nobody's session", async () => {
-  for (const way of ["portal", "password"]) {
-    for (let round = 0; round < 10; round++) {
-      await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
-      const { other, held, first } = await slowRefresh(world);
-      const portalToken = await world.sandbox.portalToken();
-      const second = other.authFetch("/v1/whoami");
-      // By then the other one waits for the lock.
-      for (let turn = 0; turn < 10; turn++) await sleep();
-      const login = world.session.login(way === "portal" ? { portalToken } : { force: true });
-      for (let turn = 0; turn < round; turn++) await sleep();
-      held.release();
-      await login;
-      await first;
-      assertEquals((await second).status, 200, `${way}, round ${round}`);
-      assertEquals(world.refreshes(), 1, `${way}, round ${round}: a request with a spent token`);
-      const kept = linesOf(world.envFile).ACCESS_TOKEN;
-      assertEquals(await world.session.accessToken(), kept);
-      assertEquals((await world.another().authFetch("/v1/whoami")).status, 200);
-    }
-  }
-});
-
-Deno.test("a refusal that is met without the lock leaves the store to the holder of the lock", async () => {
-  const late = Promise.withResolvers<void>();
-  await using world = shared({
-    provider: async ({ flow }, count) => {
-      if (flow === "USER_PASSWORD_AUTH") {
-        return tokenAnswer({ AccessToken: "a1", RefreshToken: "r1", ExpiresIn: 1_800 });
-      }
-      if (count > 2) return errorAnswer("NotAuthorizedException", "Refresh Token has been revoked");
-      await late.promise;
-      return tokenAnswer({ AccessToken: "a2", RefreshToken: "r2", ExpiresIn: 1_800 });
-    },
-  });
-  await world.session.login();
-  const other = world.another();
-  other.status();
-  world.clock.advance(EXPIRED);
-  const slow = world.session.accessToken();
-  while (world.sent.length < 2) await sleep();
-  const impatient = rejection(other.accessToken());
-  for (let turn = 0; turn < 10; turn++) await sleep();
-  // The holder is stopped for longer than anybody waits for it.
-  world.clock.advance(60);
-  assertEquals((await impatient).code, "REFRESH_REJECTED");
-  late.resolve();
-  assertEquals(await slow, "a2");
-  assertEquals(linesOf(world.envFile).REFRESH_TOKEN, "r2");
-  assertEquals(await other.accessToken(), "a2");
-});
-
-Deno.test("without locks, what another program saves while a session gives up stays", async () => {
-  for (let round = 0; round < 16; round++) {
-    await using world = shared();
-    await world.session.login();
-    Deno.removeSync(`${world.envFile}.lock`);
-    Deno.mkdirSync(`${world.envFile}.lock`);
-    world.clock.advance(EXPIRED);
-    world.sandbox.revokeRefreshTokens();
-    const held = world.hold();
-    const refresh = Promise.allSettled([world.session.accessToken()]);
-    await held.arrived;
-    held.release();
-    // Somewhere in the middle of giving up.
-    for (let turn = 0; turn < round; turn++) await (turn < 8 ? Promise.resolve() : sleep());
-    writeTokens(world, "saved-meanwhile");
-    await refresh;
-    assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "saved-meanwhile", `round ${round}`);
-  }
 });
 
 Deno.test("where the API rejects the other process's token, too, the call refreshes", async () => {
@@ -277,33 +133,3 @@ Deno.test("a call that is answered 401 is sent three times at most, whatever oth
     "bearer saved-meanwhile-2",
   ]);
 });
-
-const saves: [string, (world: Portless) => Promise<unknown>][] = [
-  ["another", (world) => world.session.login({ portalToken: "bearer the-first" })],
-  ["a refresh", (world) => world.session.refresh()],
-];
-for (const [what, save] of saves) {
-  Deno.test(`without locks, a login that comes while ${what} is saved is in the file at the end`, async () => {
-    await using world = shared();
-    await world.session.login();
-    Deno.removeSync(`${world.envFile}.lock`);
-    Deno.mkdirSync(`${world.envFile}.lock`);
-    const { sync } = Deno.FsFile.prototype;
-    let last: Promise<unknown> | undefined;
-    // The new file of the first is on its way to the disk.
-    Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
-      Deno.FsFile.prototype.sync = sync;
-      last = world.session.login({ portalToken: "bearer the-last" });
-      for (let turn = 0; turn < 50; turn++) await sleep();
-      await sync.call(this);
-    };
-    try {
-      await save(world);
-    } finally {
-      Deno.FsFile.prototype.sync = sync;
-    }
-    await last;
-    assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-last");
-    assertEquals(await world.session.accessToken(), "the-last");
-  });
-}

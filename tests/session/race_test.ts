@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
-import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 import { inFile, type Place } from "./places.ts";
 
 const EXPIRED = 3_000;
@@ -100,18 +99,6 @@ Deno.test("refresh() in two processes at once asks twice, each with the newest t
   assertEquals(world.refreshes(), 2);
 });
 
-Deno.test("logout() during a login drops the answer", async () => {
-  await using world = portless({ file: true });
-  const held = world.hold();
-  const login = Promise.allSettled([world.session.login()]);
-  await held.arrived;
-  await world.session.logout();
-  held.release();
-  await login;
-  assertEquals(world.session.status().state, "none");
-  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
-});
-
 Deno.test("a call made beside logout() does not bring the session back", async () => {
   await using world = portless({ file: true });
   await world.session.login();
@@ -127,47 +114,6 @@ Deno.test("a call made beside logout() does not bring the session back", async (
     assertEquals(linesOf(world.envFile), {});
     assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
   }
-});
-
-Deno.test("a login() behind a logout() asks the provider", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const next = world.another();
-  const [, status] = await Promise.all([next.logout(), next.login()]);
-  assertEquals([status.state, status.source, world.logins()], ["valid", "password", 2]);
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await next.accessToken());
-});
-
-Deno.test("of two logins the one asked for last wins, when it is answered last", async () => {
-  const late = Promise.withResolvers<void>();
-  await using world = portless({
-    provider: async ({ parameters: { USERNAME: username } }) => {
-      if (username === "grace") await late.promise;
-      return tokenAnswer({ AccessToken: jwt({ username }), ExpiresIn: 1_800 });
-    },
-  });
-  const first = world.session.login();
-  const second = world.session.login({ username: "grace", password: "Another-Password-1" });
-  await first;
-  late.resolve();
-  await second;
-  assertEquals(world.session.status().username, "grace");
-});
-
-Deno.test("a login that is refused does not drop the answer to an earlier one", async () => {
-  const late = Promise.withResolvers<void>();
-  await using world = portless({
-    provider: async ({ parameters: { USERNAME: username } }) => {
-      if (username === "grace") return errorAnswer("NotAuthorizedException", "Incorrect.");
-      await late.promise;
-      return tokenAnswer({ AccessToken: jwt({ username }), ExpiresIn: 1_800 });
-    },
-  });
-  const first = world.session.login();
-  const refused = world.session.login({ username: "grace", password: "Wrong-Password-1" });
-  assertEquals((await rejection(refused)).code, "INVALID_CREDENTIALS");
-  late.resolve();
-  assertEquals((await first).state, "valid");
 });
 
 /** Aborts logins at every turn of the event loop, until one ends before that. */

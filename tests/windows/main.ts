@@ -86,7 +86,6 @@ const ELSEWHERE = [
     "errors",
     "kernel",
     "notebooks",
-    "orders",
     "provider",
     "release",
   ],

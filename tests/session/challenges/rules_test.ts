@@ -100,42 +100,6 @@ Deno.test("a later login or logout wins over the login that waits for an answer"
   }
 });
 
-Deno.test("a login that is left between two steps stores nothing", async () => {
-  const challenge = ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"];
-  await using world = worldOf({ challenge, email: "ada@example.org" });
-  const text = () => {
-    try {
-      return Deno.readTextFileSync(world.envFile);
-    } catch {
-      return "";
-    }
-  };
-  const first = text();
-  const leave = new AbortController();
-  const reason = new Error("left");
-  const seen: string[] = [];
-  const login = world.session.login({
-    signal: leave.signal,
-    onChallenge: async ({ name }) => {
-      seen.push(name);
-      if (name === "MFA_SETUP") leave.abort(reason);
-      return name === "MFA_SETUP"
-        ? { SOFTWARE_TOKEN_MFA_CODE: await world.sandbox.totp(USERNAME) }
-        : { NEW_PASSWORD: `Aa1!${crypto.randomUUID()}` };
-    },
-  });
-  assertEquals(await rejection(login), reason);
-  assertEquals(seen, challenge);
-  // The answer came after the abort: what goes on in the background must send nothing.
-  await new Promise((resolve) => setTimeout(resolve));
-  assertEquals(world.sandbox.requests.map(({ operation }) => operation), [
-    ...["InitiateAuth", "RespondToAuthChallenge", "AssociateSoftwareToken"],
-  ]);
-  assertEquals([text(), world.session.status().state, world.another().status().state], [
-    ...[first, "none", "none"],
-  ]);
-});
-
 const FAULTS: [string, () => Response, string, number][] = [
   ["a refused connection", refusedConnection, "valid", 2],
   ["a 503", () => new Response("", { status: 503 }), "valid", 2],

@@ -283,30 +283,3 @@ Deno.test("after an abort a logout sends nothing more", async () => {
   const { state } = await at.session.logout({ signal: abort.signal });
   assertEquals([told(at).length, state, linesOf(at.envFile)], [1, "none", {}]);
 });
-
-/** A turn of the event loop: whatever can go on has gone on after some of them. */
-const turn = () => new Promise<void>((next) => setTimeout(next, 0));
-
-/** Somebody else holds the lock beside the file while `work` begins. */
-async function whileLocked(at: Portless, work: () => Promise<void>): Promise<void> {
-  const { lock } = await lockEnvFile(at.envFile, 0, { monotonic: () => 0, sleep: turn });
-  await work();
-  for (let turns = 0; turns < 10; turns++) await turn();
-  lock.release();
-}
-
-Deno.test("two logouts that wait for the file tell the provider once, and what goes further", async () => {
-  for (const everywhere of [false, true]) {
-    await using at = world(done, { session: { sleep: turn } });
-    await at.session.login();
-    const outs: Promise<SessionStatus>[] = [];
-    await whileLocked(at, async () => {
-      outs.push(at.session.logout({ everywhere }), at.session.logout());
-      await turn();
-    });
-    const note = everywhere ? "; also at the provider, on all devices" : "; also at the provider";
-    for (const status of await Promise.all(outs)) assertEquals(noteOf(status), note);
-    const operation = everywhere ? "GlobalSignOut" : "RevokeToken";
-    assertEquals(told(at).map(([name]) => name), [operation]);
-  }
-});

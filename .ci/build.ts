@@ -305,10 +305,10 @@ async function writeRest(out: string, used: Packages): Promise<void> {
 async function writeCliPackage(out: string): Promise<void> {
   const folder = `${out}/${CLI_PACKAGE}`;
   await Deno.mkdir(folder);
-  const { name, ...rest } = JSON.parse(read("npm/package.json"));
+  const { name, ...rest } = JSON.parse(read(".ci/npm/package.json"));
   await writeJson(`${folder}/package.json`, { name, ...PUBLISHED, keywords: KEYWORDS, ...rest });
   for (const name of ["launcher.cjs", "README.md"]) {
-    await Deno.copyFile(`${ROOT}npm/${name}`, `${folder}/${name}`);
+    await Deno.copyFile(`${ROOT}.ci/npm/${name}`, `${folder}/${name}`);
   }
   for (const name of ["cli.js", "LICENSE", "NOTICE"]) {
     await Deno.copyFile(`${out}/${name}`, `${folder}/${name}`);

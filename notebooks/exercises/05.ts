@@ -3,7 +3,7 @@ import { checkOf, type Exercise } from "./check.ts";
 export const exercises = {
   sent: {
     right: (sent) => sent === 2,
-    because: "A rejected password is never sent again, because each attempt brings the account closer to a lock.",
+    because: "Each attempt brings the account closer to a lock, so a rejected password is never sent again.",
     hints: [
       {
         when: (sent) => sent > 2,

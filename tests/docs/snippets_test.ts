@@ -60,7 +60,7 @@ async function outcomeOf(
       `shift 2; '${deno}' $1 --config '${ROOT}deno.json' 2>&1 | grep -w -- "- $2"`,
     );
     // Neither is there a registry, so only the name of the package is checked.
-    await program("npm", `grep -qF "\\"name\\": \\"$3\\"" '${ROOT}npm/package.json'`);
+    await program("npm", `grep -qF "\\"name\\": \\"$3\\"" '${ROOT}.ci/npm/package.json'`);
     await writeEnv(folder, variables);
     const service = { ...variables, USERNAME: "service", PASSWORD: "a-service-of-its-own" };
     await writeEnv(bin, service);

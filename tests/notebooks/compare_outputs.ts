@@ -67,7 +67,7 @@ function textsOf(output: Output): string[] {
   return [plainText(output), words];
 }
 
-/** The plain text; for an error, its name and message, because every edit changes the stack. */
+/** The plain text. An error is its name and message: every edit changes the stack. */
 function plainText(output: Output): string {
   const text = output.output_type === "stream"
     ? output.text

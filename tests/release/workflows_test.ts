@@ -48,7 +48,7 @@ Deno.test("only the job that publishes may prove who it is, and it checks the ta
 Deno.test("one version of Deno stands in all that installs it", () => {
   const files = [
     ...[".ci/run", "binder/Dockerfile", `${FOLDER}publish.yml`, "CONTRIBUTING.md"],
-    "npm/package.json",
+    ".ci/npm/package.json",
   ];
   const versions = files.map((path) =>
     read(path).match(/(?<=deno@|deno-version: |Deno |"@deno\/.+": ")2\.\d+\.\d+/g)

@@ -52,7 +52,7 @@ export function hasCognitoLocal(): Promise<boolean> {
 async function fetchedByNpm(): Promise<boolean> {
   const folder = await Deno.makeTempDir();
   try {
-    await Deno.copyFile(`${ROOT}npm/package.json`, `${folder}/package.json`);
+    await Deno.copyFile(`${ROOT}.ci/npm/package.json`, `${folder}/package.json`);
     const { success } = await new Deno.Command("npm", {
       args: ["install", "--prefer-offline", "--no-audit", "--no-fund", "--silent"],
       cwd: folder,

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -9,8 +9,6 @@ import {
   startFaultProxy,
 } from "../support/fault_proxy.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
-import { makeCertificates, NO_OPENSSL } from "../support/tls_and_proxy.ts";
-import { testNeeding } from "../support/needs.ts";
 
 /** Runs with a session that is good, on an API behind a proxy that does what it is told. */
 async function withApi(
@@ -92,28 +90,6 @@ Deno.test("an API without the TLS it should have is told, and gets no token", as
   assertEquals(sandbox.apiRequests.length, 0);
 });
 
-testNeeding(
-  NO_OPENSSL,
-  "a certificate of an unknown CA is named by the cause, which has no address and no header",
-  () =>
-    inFolder(async (folder) => {
-      const { cert, key } = await makeCertificates(folder);
-      const options = { hostname: "127.0.0.1", port: 0, cert, key, onListen: () => {} };
-      await using server = Deno.serve(options, () => new Response("{}"));
-      const session = createSession({ apiBaseUrl: `https://localhost:${server.addr.port}` });
-      await session.login({ portalToken: "bearer opaque-token" });
-      const headers = { "x-api-key": "a-key-of-mine" };
-      const error = await rejection(session.authFetch("/v1/whoami?key=hidden", { headers }));
-      assertInstanceOf(error, TypeError);
-      assertEquals(error.name, "TypeError");
-      assertEquals(error.cause, { name: "TypeError", code: "UnknownIssuer" });
-      const shown = Deno.inspect(error) + JSON.stringify(error);
-      for (const secret of ["hidden", "a-key-of-mine", "opaque-token"]) {
-        assert(!shown.includes(secret), shown);
-      }
-    }),
-);
-
 Deno.test("a 429 of the API comes back as it is, sent once", async () => {
   await using world = portless();
   await world.session.login();
@@ -122,30 +98,6 @@ Deno.test("a 429 of the API comes back as it is, sent once", async () => {
   assertEquals([status, headers.get("retry-after")], [429, "1"]);
   assertEquals([world.called.length, world.refreshes()], [1, 0]);
 });
-
-for (const file of [false, true]) {
-  Deno.test(`an API that answers 401 to everything causes one refresh${file ? ", with a file" : ""}`, async () => {
-    for (const way of ["in turn", "at once"] as const) {
-      await using world = portless({ file, api: () => new Response("", { status: 401 }) });
-      await world.session.login();
-      const call = async () => {
-        const answer = await world.session.authFetch("/v1/x", { method: "POST", body: "{}" });
-        assertEquals(answer.status, 401);
-      };
-      if (way === "at once") await Promise.all(Array.from({ length: 100 }, call));
-      else for (let time = 0; time < 100; time++) await call();
-      assertEquals(world.refreshes(), 1, way);
-      assert(
-        world.called.length <= (way === "in turn" ? 101 : 200),
-        `${world.called.length} calls`,
-      );
-      assertEquals(world.session.status().canRefresh, true);
-      world.clock.advance(31);
-      for (let time = 0; time < 100; time++) await call();
-      assertEquals(world.refreshes(), 2, "another one after half a minute, not one a call");
-    }
-  });
-}
 
 Deno.test("a script that handles its errors ends by itself, and nothing is unhandled", async () => {
   await using sandbox = await startSandbox();

@@ -218,15 +218,6 @@ Deno.test("without locks a download that breaks off leaves nothing", () =>
     assertEquals(filesIn(folder), []);
   }));
 
-Deno.test("what a killed process left is resumed", () =>
-  inPlace(async ({ session, folder, file, part }) => {
-    await leavePart(part);
-    const seen: number[] = [];
-    const onProgress = ({ bytes }: { bytes: number }) => void seen.push(bytes);
-    await session.download("/files/data", file, { onProgress });
-    assertEquals([seen[0], filesIn(folder)], [3, ["data.csv"]]);
-  }));
-
 Deno.test("a connection that breaks before the first response is tried again, twice", () =>
   inFolder(async (folder) => {
     for (const broken of [2, 3]) {

@@ -3,7 +3,7 @@ import { settlesWithin } from "../support/settles_within.ts";
 import { inFolder, MOD_URL, neededVariables } from "../support/child_deno.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
-import { call, type Cluster, inCluster } from "./in_cluster.ts";
+import { call, inCluster } from "./in_cluster.ts";
 import { listenIn, NO_REDIS } from "../support/redis_server.ts";
 
 testNeeding(
@@ -131,69 +131,6 @@ testNeeding(
       } finally {
         await server.resume();
       }
-    }),
-);
-
-/** Starts a store again once its clients have paused for so long. */
-function startingAfter(limitMs: number, { server, world }: Cluster) {
-  let awayMs = 0;
-  return async (ms: number, signal?: AbortSignal) => {
-    await world.options.sleep?.(ms, signal);
-    awayMs += ms;
-    if (awayMs > limitMs && awayMs - ms <= limitMs) await server.start();
-  };
-}
-
-testNeeding(
-  NO_REDIS,
-  "a refresh whose answer finds the store away is saved while its lock lasts",
-  () =>
-    inCluster(async (cluster) => {
-      const { server, session, world } = cluster;
-      // More than a quarter of the deadline, and less than the lock's life.
-      const sleep = startingAfter(3_000, cluster);
-      const [one, other] = [session({ timeoutMs: 8_000, sleep }), session()];
-      await one.login();
-      await other.login();
-      world.clock.advance(3_000);
-      const held = world.hold();
-      const token = one.accessToken();
-      await held.arrived;
-      await server.kill();
-      held.release();
-      assertEquals(await token, await other.accessToken());
-      assertEquals([world.refreshes(), one.status().warnings], [1, []]);
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
-  "a 401 is healed by one refresh, also while the store is away for some seconds",
-  () =>
-    inCluster(async (cluster) => {
-      const { server, session, world } = cluster;
-      const one = session({ sleep: startingAfter(3_000, cluster) });
-      await one.login();
-      world.clock.advance(2);
-      world.sandbox.expireAccessTokens();
-      await server.kill();
-      assertEquals([await call(one), world.refreshes()], [200, 1]);
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
-  "doctor() asks once more before it says that the store is away",
-  () =>
-    inCluster(async ({ server, session }) => {
-      const flaky = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-      const { port } = flaky.addr;
-      const found = session({ store: `redis://127.0.0.1:${port}` }).doctor();
-      (await flaky.accept()).close();
-      flaky.close();
-      using _wire = listenIn(server.port, port);
-      const check = (await found).checks.find(({ name }) => name === "store");
-      assertEquals([check?.level, check?.message], ["ok", "reachable, with no session"]);
     }),
 );
 

@@ -1,11 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { ConfigError } from "../../mod.ts";
 import { Connection } from "../../src/session/redis/connection.ts";
-import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { call, inCluster } from "./in_cluster.ts";
-import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
+import { NO_REDIS, type RedisServer } from "../support/redis_server.ts";
 
 /** What somebody does to the server, the address that is used then, and what is said of it. */
 const troubles: [string, string, (url: string) => string, RegExp][] = [
@@ -136,33 +135,6 @@ testNeeding(
       await server.tell(`DEL ${key} ${key}:lock`);
       assertEquals((await one.login({ force: true })).warnings, []);
       assertEquals(await call(other), 200);
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
-  "a replica is read, and said to take no writes",
-  () =>
-    inCluster(async ({ server, session, world }) => {
-      await session().login();
-      await inFolder(async (folder) => {
-        const replica = [
-          "--replicaof",
-          "127.0.0.1",
-          `${server.port}`,
-          "--repl-diskless-sync-delay",
-          "0",
-        ];
-        await using other = await startRedis(folder, false, replica);
-        while (!(await other.tell("INFO replication")).includes("master_link_status:up"));
-        const one = session({ store: other.url });
-        assertEquals(await call(one), 200);
-        world.clock.advance(3_000);
-        assertMatch(
-          (await rejection(call(one))).message,
-          /: it accepts no writes at the moment; set AUTH_STORE to the primary/,
-        );
-      });
     }),
 );
 

@@ -2,7 +2,7 @@ import { createSession, type SessionOptions } from "../../mod.ts";
 import { newStoreKey } from "../../src/session/sealing.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { subject } from "../support/needs.ts";
-import { rounds, SOAK } from "../support/property.ts";
+import { rounds } from "../support/property.ts";
 import { startClient } from "../processes/client_process.ts";
 import { assertServedTogether } from "../processes/one_refresh.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
@@ -38,25 +38,5 @@ subject(NO_REDIS, "processes with one session in Redis", (test) => {
   test(
     `one refresh serves ${PROCESSES} processes on one expired session in a store`,
     () => assertOneRefreshInStore(() => Promise.resolve()),
-  );
-
-  test(
-    `so it does while the store is killed and started again`,
-    () =>
-      assertOneRefreshInStore(async (server) => {
-        await server.kill();
-        await server.start();
-      }),
-  );
-
-  test(
-    `so it does while the store stands still for a while`,
-    () =>
-      assertOneRefreshInStore(async (server) => {
-        await server.pause();
-        // Real time: the clocks of other processes cannot be replaced.
-        await new Promise((done) => setTimeout(done, SOAK > 0 ? 5_000 : 500));
-        await server.resume();
-      }),
   );
 });

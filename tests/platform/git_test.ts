@@ -1,12 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  gitIgnores,
-  gitTracking,
-  ignoreAdvice,
-  ignoreInGit,
-  untrackCommand,
-} from "../../src/platform/git.ts";
-import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { gitIgnores, gitTracking, ignoreAdvice, ignoreInGit } from "../../src/platform/git.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { createSession } from "../../mod.ts";
@@ -55,20 +49,6 @@ Deno.test(needing(noGit, "gitTracking() finds what git tracks, in any folder"), 
     assertEquals(await gitTracking(`${root}/notebooks/week 1/ü[1].env`), "untracked");
     await git(root, "rm", "-q", "--cached", "-f", "--", ...paths);
     for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
-  });
-});
-
-Deno.test(needing(noGit, "gitTracking() finds a temporary file that git tracks"), async () => {
-  await withRepository(async (root) => {
-    await Deno.writeTextFile(`${root}/.env`, "A=1\n");
-    await Deno.writeTextFile(`${root}/.gitignore`, ".env\n");
-    await Deno.writeTextFile(`${root}/.env.tmp`, "ACCESS_TOKEN=left-behind\n");
-    assertEquals(await gitTracking(`${root}/.env`), "untracked");
-    await git(root, "add", "-A");
-    assertEquals(await gitTracking(`${root}/.env`), "tracked");
-    const command = untrackCommand(`${root}/.env`).split(" ");
-    assertEquals([command[0], await git(root, ...command.slice(1))], ["git", true]);
-    assertEquals(await gitTracking(`${root}/.env`), "untracked");
   });
 });
 
@@ -205,14 +185,6 @@ Deno.test(needing(noGit, "variables of a hook do not lead git to another reposit
   });
 });
 
-Deno.test(needing(noGit, "the advice covers a file of another name"), async () => {
-  await withRepository(async (root) => {
-    const path = `${root}/team.env`;
-    await Deno.writeTextFile(`${root}/.gitignore`, `${ignoredLines(path)}\n`);
-    assertEquals([ignoredLines(path), await gitIgnores(path)], ["team.env*", true]);
-  });
-});
-
 Deno.test(needing(noGit, "ignoreInGit() adds the lines that are missing, once"), async () => {
   await withRepository(async (root) => {
     const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
@@ -244,30 +216,3 @@ Deno.test(
     });
   },
 );
-
-Deno.test(
-  needing(noGit, "without the permission to run git doctor() skips the check, and says so"),
-  async () => {
-    await withRepository(async (root) => {
-      const script = `import { createSession } from ${JSON.stringify(MOD_PATH)};
-      const { checks } = await createSession({ envFile: ${
-        JSON.stringify(`${root}/.env`)
-      } }).doctor();
-      const { level, fix } = checks.find(({ name }) => name === "version control");
-      console.log(level, fix);`;
-      const { stdout, stderr } = await runScript(script, {
-        cwd: root,
-        flags: ["--allow-read=.", "--allow-write=."],
-      });
-      assertEquals(stderr, "");
-      assertMatch(stdout, /^skip run with --allow-run=git; or add the lines .* to \.gitignore\n$/);
-    });
-  },
-);
-
-Deno.test(needing(noGit, "git that cannot read its index says unknown"), async () => {
-  await withRepository(async (root) => {
-    await Deno.writeTextFile(`${root}/.git/index`, "no index");
-    assertEquals(await gitTracking(`${root}/.env`), "unknown");
-  });
-});

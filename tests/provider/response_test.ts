@@ -12,18 +12,6 @@ function sessionWith(...answers: [Canned, ...Canned[]]) {
 const text = (body: string, status = 200, headers: Record<string, string> = {}): Canned => () =>
   new Response(body, { status, headers });
 
-Deno.test("a request to the provider follows no redirect and carries nothing beside section 4.1", async () => {
-  const { session, asked } = sessionWith(tokenAnswer());
-  await session.login();
-  assertEquals(asked.length, 1);
-  assertEquals(asked[0]?.url, "https://provider.example/");
-  assertEquals(asked[0]?.redirect, "manual");
-  assertEquals([...asked[0]?.headers ?? []].sort(), [
-    ["content-type", "application/x-vendor-json-1.1"],
-    ["x-vendor-target", "VendorIdentityProviderService.InitiateAuth"],
-  ]);
-});
-
 const lifetimes: [string, unknown, number | undefined][] = [
   ["digits", "600", 600],
   ["the longest lifetime", 1e9, 1e9],
@@ -83,17 +71,6 @@ Deno.test("login() takes tokens of any status that says success, and any content
   const body = JSON.stringify({ AuthenticationResult: token });
   for (const answer of [text(body, 201), text(body, 200, { "content-type": "text/html" })]) {
     assertEquals((await sessionWith(answer).session.login()).source, "password");
-  }
-});
-
-Deno.test("refresh() keeps the old refresh token when the answer has none", async () => {
-  for (const RefreshToken of [undefined, null]) {
-    const { session, asked } = sessionWith(tokenAnswer(), tokenAnswer({ ...TOKENS, RefreshToken }));
-    await session.login();
-    await session.refresh();
-    assertEquals((await session.refresh()).canRefresh, true);
-    const sent = JSON.parse(asked.at(-1)?.body ?? "").AuthParameters.REFRESH_TOKEN;
-    assertEquals(sent, "opaque-refresh-token");
   }
 });
 

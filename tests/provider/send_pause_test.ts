@@ -1,8 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
-import { tokenAnswer } from "../support/answers.ts";
-import { Clock } from "../support/clock.ts";
 import { publicSession } from "../support/canned_session.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 
@@ -41,44 +39,6 @@ for (const [what, code, limits] of longest) {
     }
   });
 }
-
-const NOW = new Clock().now();
-const httpDate = (ms: number) => new Date(ms).toUTCString();
-const waits: [string, Record<string, string>][] = [
-  ["in seconds", { "retry-after": "7" }],
-  ["as a date", { "retry-after": httpDate(NOW + 7_000) }],
-  ["as a date of a clock that is an hour ahead", {
-    "retry-after": httpDate(NOW + 3_607_000),
-    date: httpDate(NOW + 3_600_000),
-  }],
-  ["as a date of a clock that is an hour behind", {
-    "retry-after": httpDate(NOW - 3_593_000),
-    date: httpDate(NOW - 3_600_000),
-  }],
-];
-for (const [form, headers] of waits) {
-  Deno.test(`Retry-After ${form} is honored`, async () => {
-    for (const answer of [status(429, headers), status(503, headers)]) {
-      const { session, asked, time } = publicSession({}, answer, tokenAnswer());
-      await session.login();
-      const [pause = 0] = time.pauses;
-      assertEquals([asked.length, time.pauses.length], [2, 1]);
-      assert(7_000 <= pause && pause < 8_000, `${pause} ms`);
-    }
-  });
-}
-
-Deno.test("Retry-After in no known form is passed over", async () => {
-  for (const text of ["soon", "-", "7 seconds", "NaN"]) {
-    const { session, asked } = publicSession(
-      {},
-      status(429, { "retry-after": text }),
-      tokenAnswer(),
-    );
-    await session.login();
-    assertEquals(asked.length, 2, text);
-  }
-});
 
 Deno.test("retries stay inside the deadline", async () => {
   using _ = heldTimeouts();

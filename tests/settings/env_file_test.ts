@@ -7,10 +7,6 @@ import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"], ["REFRESH_TOKEN", undefined]]);
 
-function modeOf(path: string): number {
-  return (Deno.statSync(path).mode ?? 0) & 0o777;
-}
-
 async function refusal(path: string): Promise<ConfigError> {
   const error = await assertRejects(() => updateEnvFile({ path }, CHANGES, true), ConfigError);
   assertEquals(error.code, "ENV_FILE");
@@ -18,33 +14,7 @@ async function refusal(path: string): Promise<ConfigError> {
   return error;
 }
 
-Deno.test("updateEnvFile() makes a file that only its owner can read, and nothing else", async () => {
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    assertEquals(await updateEnvFile({ path }, CHANGES, true), undefined);
-    assertEquals(await Deno.readTextFile(path), "ACCESS_TOKEN=new-token\n");
-    assertEquals(namesIn(folder), [".env"]);
-    if (Deno.build.os !== "windows") assertEquals(modeOf(path), 0o600);
-  });
-});
-
 subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
-  test(
-    "updateEnvFile() makes a file private that was not, and tells how it was",
-    async () => {
-      await inFolder(async (folder) => {
-        const path = `${folder}/.env`;
-        for (const text of ["A=1\n", "ACCESS_TOKEN=new-token\n"]) {
-          await Deno.writeTextFile(path, text);
-          await Deno.chmod(path, 0o644);
-          assertEquals((await updateEnvFile({ path }, CHANGES, false) ?? 0) & 0o777, 0o644);
-          assertEquals(modeOf(path), 0o600);
-          assertEquals(namesIn(folder), [".env"]);
-        }
-      });
-    },
-  );
-
   test(
     "updateEnvFile() keeps a symbolic link a link and changes what it leads to",
     async () => {
@@ -106,19 +76,5 @@ Deno.test("an impossible path is refused with the reason", async () => {
       await Deno.symlink("loop", `${folder}/loop`);
       await refusal(`${folder}/loop`);
     }
-  });
-});
-
-Deno.test("writers without a lock keep out of each other's temporary files", async () => {
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    const work = Array.from(
-      { length: 20 },
-      (_, at) =>
-        updateEnvFile({ path }, new Map([["ACCESS_TOKEN", `token-${at}`.repeat(at + 1)]]), false),
-    );
-    await Promise.all(work);
-    assertMatch(await Deno.readTextFile(path), /^ACCESS_TOKEN=(token-(\d+))(\1)*\n$/);
-    assertEquals(namesIn(folder), [".env"]);
   });
 });

@@ -1,15 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { renameOver } from "../../src/platform/replace_file.ts";
-import { assertKillsHarmless } from "../processes/kills.ts";
-import { writeExpired } from "../processes/one_refresh.ts";
-import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
 import { linesOf, portless } from "../support/portless.ts";
-
-const CLIENT = fileURLToPath(new URL("../processes/client_process.ts", import.meta.url));
 
 const elsewhere = Deno.build.os === "windows" ? undefined : {
   reason: "only on Windows: deno task windows",
@@ -74,49 +69,6 @@ testNeeding(
     assertEquals((await world.session.refresh()).warnings, []);
     assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
     assertMatch(await Deno.readTextFile(world.envFile), /^MINE=1\r\n/);
-  },
-);
-
-testNeeding(
-  elsewhere,
-  "a .env that is marked read-only is left as it is, and that is said",
-  async () => {
-    await using world = portless({ file: true });
-    await Deno.writeTextFile(world.envFile, "MINE=1\r\n");
-    await Deno.chmod(world.envFile, 0o444);
-    assertMatch((await world.session.login()).warnings.join(), /or it is read-only/);
-    assertEquals(await Deno.readTextFile(world.envFile), "MINE=1\r\n");
-    await Deno.chmod(world.envFile, 0o666);
-    assertEquals((await world.session.refresh()).warnings, []);
-  },
-);
-
-testNeeding(elsewhere, "one refresh serves 8 processes on one expired .env", async () => {
-  await using world = await startSandbox({ rotateRefreshTokens: true });
-  await inFolder(async (folder) => {
-    const envFile = await writeExpired(world, folder);
-    // Without input they begin at once: Wine stalls where eight wait on a pipe.
-    const given = JSON.stringify({ envFile });
-    const args = ["run", "--quiet", "--no-prompt", "-A", CLIENT, "call", given, "5"];
-    const command = new Deno.Command(Deno.execPath(), { args, stdin: "null", stderr: "inherit" });
-    const outputs = await Promise.all(Array.from({ length: 8 }, () => command.output()));
-    const reports = outputs.map(({ stdout }) =>
-      JSON.parse(new TextDecoder().decode(stdout).split("\n")[1] ?? "null")
-    );
-    for (const { outcomes, warnings } of reports) {
-      assertEquals([outcomes, warnings], [{ "200": 5 }, []]);
-    }
-    const flows = world.requests.map(({ authFlow, status }) => `${authFlow} ${status}`);
-    assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
-  });
-});
-
-testNeeding(
-  elsewhere,
-  "20 kills at random moments leave whole files, free locks and a way on",
-  async () => {
-    const { rejected, working } = await assertKillsHarmless(20);
-    assertEquals(working + rejected, 20);
   },
 );
 

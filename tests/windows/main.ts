@@ -90,7 +90,7 @@ const ELSEWHERE = [
     "release",
   ],
   ...["sandbox", "soak", "typing", "windows"],
-  ...["layers_test.ts", "sentences_test.ts", "docs/english_test.ts", "session/model_test.ts"],
+  ...["layers_test.ts", "session/model_test.ts"],
   // A process takes longer to be suspended than its requests may take.
   "cluster/holder_test.ts",
   ...["account", "away", "errors", "refuses", "secrets", "settings", "writer"]

@@ -50,7 +50,7 @@ subject(NO_REDIS, "processes with one session in Redis", (test) => {
   );
 
   test(
-    `so it does while the store stands still for a while`,
+    `one refresh also serves all workers if the store stops for a while`,
     () =>
       assertOneRefreshInStore(async (server) => {
         await server.pause();

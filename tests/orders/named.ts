@@ -35,7 +35,7 @@ export const NAMED: readonly Scenario[] = [
     op(0, "refresh"),
     op(0, "login"),
   ], { slowWrites: true }),
-  scenario("a call that was answered 401 takes another token that is rejected, too", [
+  scenario("a call that received a 401 uses another token that is rejected, too", [
     op(0, "fetch"),
     op(1, "fetch"),
     op(1, "login"),
@@ -54,7 +54,7 @@ export const NAMED: readonly Scenario[] = [
     op(0, "login", { signal: "x" }),
     op(0, "login", { signal: "x" }),
   ], { sessions: 1, slowWrites: true }),
-  scenario("a login rejects although its tokens count", [
+  scenario("a login rejects although its tokens are used", [
     op(0, "login", { signal: "x" }),
     op(0, "refresh"),
   ], { sessions: 1, rotates: false, slowWrites: true }),
@@ -63,11 +63,11 @@ export const NAMED: readonly Scenario[] = [
     op(0, "refresh"),
     op(1, "refresh"),
   ], { store: "by number" }),
-  scenario("a call is answered 401 because two others that waited with it left", [
+  scenario("a call receives a 401 because two others that waited with it gave up", [
     op(0, "fetch", { signal: "x" }),
     op(0, "fetch", { signal: "x" }),
   ], { sessions: 1, begins: "rejected" }),
-  scenario("a call is answered 401 because another one left between two tries to refresh", [
+  scenario("a call receives a 401 because another one gave up between two attempts to refresh", [
     op(0, "fetch", { signal: "x" }),
   ], { sessions: 1, begins: "rejected", refusals: 1 }),
 ];

@@ -89,7 +89,7 @@ const mixed: [string, Op[], Partial<Scenario>, Wrap?][] = [
   ["a crash", [{ by: 0, do: "fetch" }, { by: 1, do: "token" }], { begins: "rejected", crash: 0 }],
 ];
 for (const [what, ops, shape, wrap] of mixed) {
-  Deno.test(`the explorer counts and finds what running each order does: ${what}`, async () => {
+  Deno.test(`the explorer counts and finds the same as running each order: ${what}`, async () => {
     const scenario = { name: what, ...PLAIN, ...shape, ops };
     const fewer = await explore(scenario, { ...(wrap && { wrap }) });
     const each = await explore(scenario, { ...(wrap && { wrap }), isPlain: true });
@@ -100,7 +100,7 @@ for (const [what, ops, shape, wrap] of mixed) {
   });
 }
 
-Deno.test("two states in which a session holds other tokens are not taken for one", async () => {
+Deno.test("two states with different tokens in a session are distinct", async () => {
   const ops = [{ by: 0, do: "refresh" }] as const;
   const scenario = { name: "held", ...PLAIN, sessions: 1, ops };
   const { order } = await replay(scenario, []);
@@ -110,7 +110,7 @@ Deno.test("two states in which a session holds other tokens are not taken for on
   assertNotEquals(before, held());
 });
 
-Deno.test("a session whose last access token has ended is signed out, whatever the store keeps", async () => {
+Deno.test("a session whose last access token has expired is signed out, whatever the store contains", async () => {
   const ops: Op[] = [{ by: 1, do: "refresh" }, { by: 0, do: "expiry" }];
   const scenario = { name: "ended", ...PLAIN, late: 1, ops };
   const report = await explore(scenario);

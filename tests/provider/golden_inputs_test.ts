@@ -3,7 +3,7 @@ import inputs from "../data/golden_inputs.json" with { type: "json" };
 import secretHashes from "../data/secret_hash_vectors.json" with { type: "json" };
 import { readGolden } from "../support/tcp_capture.ts";
 
-Deno.test("the golden requests hold the inputs, in the order of the API document", async () => {
+Deno.test("the golden requests contain the inputs, in the order of the API document", async () => {
   const { clientId: ClientId, userPoolId: UserPoolId } = inputs;
   const vector = secretHashes.vectors.find(({ username }) => username === inputs.username);
   const hash = { SECRET_HASH: vector?.hash };

@@ -13,7 +13,7 @@ const REJECTED = {
   seen: "status 400, NotAuthorizedException: Refresh Token has expired",
 } as const;
 
-Deno.test("a refused refresh names the age of a login that is over 30 days old", () => {
+Deno.test("a refused refresh reports the age of a login that is over 30 days old", () => {
   const month = 30 * 86_400_000;
   const cases = [
     [month, "REFRESH_REJECTED", `the provider rejected the refresh token (${REJECTED.seen})`],

@@ -12,7 +12,7 @@ function sessionWith(...answers: [Canned, ...Canned[]]) {
 const text = (body: string, status = 200, headers: Record<string, string> = {}): Canned => () =>
   new Response(body, { status, headers });
 
-Deno.test("a request to the provider follows no redirect and carries nothing beside section 4.1", async () => {
+Deno.test("a request to the provider follows no redirect and contains only the content of section 4.1", async () => {
   const { session, asked } = sessionWith(tokenAnswer());
   await session.login();
   assertEquals(asked.length, 1);
@@ -72,7 +72,7 @@ const lenient: [string, unknown, boolean][] = [
   }, true],
 ];
 for (const [what, body, canRefresh] of lenient) {
-  Deno.test(`login() takes an answer with ${what}`, async () => {
+  Deno.test(`login() accepts a response with ${what}`, async () => {
     const { session } = sessionWith(jsonAnswer(body));
     assertEquals((await session.login()).canRefresh, canRefresh);
     assertEquals(await session.accessToken(), "opaque-access-token");
@@ -86,7 +86,7 @@ Deno.test("login() takes tokens of any status that says success, and any content
   }
 });
 
-Deno.test("refresh() keeps the old refresh token when the answer has none", async () => {
+Deno.test("refresh() keeps the old refresh token if the response contains none", async () => {
   for (const RefreshToken of [undefined, null]) {
     const { session, asked } = sessionWith(tokenAnswer(), tokenAnswer({ ...TOKENS, RefreshToken }));
     await session.login();
@@ -123,7 +123,7 @@ Deno.test("a challenge with odd or no parameters is still a challenge", async ()
   }
 });
 
-Deno.test("a provider that is not there is UNREACHABLE and names its host only", async () => {
+Deno.test("a provider that cannot be reached is UNREACHABLE, and the error shows only its host", async () => {
   const { session } = sessionWith(refusedConnection);
   const error = await assertRejects(() => session.login(), ProviderError);
   assertEquals([error.code, error.status], ["UNREACHABLE", undefined]);

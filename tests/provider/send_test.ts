@@ -91,7 +91,7 @@ Deno.test("a refresh is sent again after a broken connection", async () => {
   assertEquals(asked.length, 3);
 });
 
-Deno.test("a connection without trust is not tried again and says so", async () => {
+Deno.test("an untrusted connection is not tried again, and the error says why", async () => {
   const untrusted: Canned = () => {
     throw new TypeError("error sending request for url (https://provider.example/)", {
       cause: new Error("client error (Connect): invalid peer certificate: UnknownIssuer"),
@@ -119,7 +119,7 @@ for (const [what, answer] of silent) {
   });
 }
 
-Deno.test("a login that is answered at 0.8 of the deadline succeeds", async () => {
+Deno.test("a login whose response arrives at 0.8 of the deadline succeeds", async () => {
   using timeouts = heldTimeouts();
   const answer = late(8_000, tokenAnswer(), timeouts);
   const { session, asked } = publicSession({ timeoutMs: 10_000 }, answer);
@@ -141,7 +141,7 @@ Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follow
   assertEquals(asked.length, 4, "a request without an answer by then is repeated");
 });
 
-Deno.test("an answer without a Date says nothing of the clock", async () => {
+Deno.test("a response without a Date does not reveal a wrong clock", async () => {
   for (const date of [undefined, "", "soon", "NaN"]) {
     const headers = date === undefined ? {} : { date };
     const { session } = publicSession({}, tokenAnswer(TOKENS, headers));
@@ -154,7 +154,7 @@ Deno.test("an answer without a Date says nothing of the clock", async () => {
   }
 });
 
-Deno.test("a session that is about to learn that it rotates tells a 503 as it is", async () => {
+Deno.test("if the attempt to refresh with rotation fails, that failure is reported", async () => {
   const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
   const busy = publicSession({}, tokenAnswer(), flow, status(503));
   await busy.session.login();

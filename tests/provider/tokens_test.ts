@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { Secret } from "../../src/platform/secret.ts";
 import { makeTokens } from "../../src/provider/tokens.ts";
 
-Deno.test("how early a token is replaced: a share of its lifetime, up to a quarter less by chance", () => {
+Deno.test("a token is replaced early by a share of its lifetime, with random variation of up to a quarter", () => {
   const margin = (lifetimeMs: number, chance: number) => {
     const world = { now: () => 0, monotonic: () => 0, random: () => chance };
     const parts = { accessToken: new Secret("opaque"), source: "password", lifetimeMs } as const;

@@ -115,7 +115,7 @@ Deno.test("the file changes while a login waits for the lock: the login is writt
   assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "the-later-login");
 });
 
-Deno.test("of two logouts at once none resolves while tokens are in the file", async () => {
+Deno.test("of two simultaneous logouts, neither resolves while tokens are in the file", async () => {
   for (let round = 0; round < 10; round++) {
     await using world = shared();
     await world.session.login();
@@ -164,7 +164,7 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assertEquals(world.session.status().source, "portal");
 });
 
-Deno.test("a login during the session's own rotating refresh loses nobody's session", async () => {
+Deno.test("a login during a rotating refresh of the same session loses no session", async () => {
   for (const way of ["portal", "password"]) {
     for (let round = 0; round < 10; round++) {
       await using world = shared({ sandbox: { rotateRefreshTokens: true, graceSeconds: 0 } });
@@ -216,7 +216,7 @@ Deno.test("a refusal that is met without the lock leaves the store to the holder
   assertEquals(await other.accessToken(), "a2");
 });
 
-Deno.test("without locks, what another program saves while a session gives up stays", async () => {
+Deno.test("without locks, a save by another program is kept while a session gives up", async () => {
   for (let round = 0; round < 16; round++) {
     await using world = shared();
     await world.session.login();
@@ -236,7 +236,7 @@ Deno.test("without locks, what another program saves while a session gives up st
   }
 });
 
-Deno.test("where the API rejects the other process's token, too, the call refreshes", async () => {
+Deno.test("if the API rejects the other process's token, too, the call refreshes", async () => {
   await using world = shared();
   await world.session.login();
   await world.session.authFetch("/v1/whoami");
@@ -263,7 +263,7 @@ Deno.test("tokens that replace a refused refresh are refreshed if the API reject
   assertEquals([(await call).status, world.refreshes()], [200, 2]);
 });
 
-Deno.test("a call that is answered 401 is sent three times at most, whatever others save", async () => {
+Deno.test("a call that receives a 401 is sent at most three times, whatever others save", async () => {
   await using world = shared({
     api: (_, count) => {
       writeTokens(world, `saved-meanwhile-${count}`, "with-its-refresh-token");

@@ -39,7 +39,7 @@ for (const [how, text] of written) {
   });
 }
 
-Deno.test("parsePortalToken() gives back any token, however it is wrapped", () => {
+Deno.test("parsePortalToken() returns any token, however it is wrapped", () => {
   const token = fc.string({ unit: fc.constantFrom(...TOKEN_CHARS), minLength: 1, maxLength: 200 })
     .filter((it) => !/^bearer/i.test(it) && !(it.startsWith("eyJ") && it.split(".").length === 5));
   const blanks = fc.string({ unit: fc.constantFrom(..." \t\r\n"), maxLength: 4 });
@@ -61,7 +61,7 @@ Deno.test("parsePortalToken() gives back any token, however it is wrapped", () =
   );
 });
 
-Deno.test("parsePortalToken() refuses control characters, spaces and what no token holds", () => {
+Deno.test("parsePortalToken() rejects control characters, spaces and all else that cannot occur in a token", () => {
   const odd = [
     "\u0000",
     "\u0007",
@@ -80,7 +80,7 @@ Deno.test("parsePortalToken() refuses control characters, spaces and what no tok
   }
 });
 
-Deno.test("parsePortalToken() says that there is nothing", () => {
+Deno.test("parsePortalToken() reports an empty text", () => {
   for (
     const text of [
       "",
@@ -157,7 +157,7 @@ Deno.test("parsePortalToken() refuses a text that is too large, and says how lar
   assertStringIncludes(message, "too large: 1048577 characters, and the limit is 1048576");
 });
 
-Deno.test("parsePortalToken() never repeats what it was given", () => {
+Deno.test("parsePortalToken() never quotes its input", () => {
   const text = fc.string({ unit: "binary", minLength: 8, maxLength: 60 });
   fc.assert(
     fc.property(text, (given) => {

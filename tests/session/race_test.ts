@@ -100,7 +100,7 @@ Deno.test("refresh() in two processes at once asks twice, each with the newest t
   assertEquals(world.refreshes(), 2);
 });
 
-Deno.test("logout() during a login drops the answer", async () => {
+Deno.test("logout() during a login discards the response", async () => {
   await using world = portless({ file: true });
   const held = world.hold();
   const login = Promise.allSettled([world.session.login()]);
@@ -112,7 +112,7 @@ Deno.test("logout() during a login drops the answer", async () => {
   assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
 });
 
-Deno.test("a call made beside logout() does not bring the session back", async () => {
+Deno.test("a call during logout() does not restore the session", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   for (const call of ["authFetch", "accessToken", "refresh"] as const) {
@@ -138,7 +138,7 @@ Deno.test("a login() behind a logout() asks the provider", async () => {
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await next.accessToken());
 });
 
-Deno.test("of two logins the one asked for last wins, when it is answered last", async () => {
+Deno.test("of two logins, the later one wins if its response arrives last", async () => {
   const late = Promise.withResolvers<void>();
   await using world = portless({
     provider: async ({ parameters: { USERNAME: username } }) => {
@@ -154,7 +154,7 @@ Deno.test("of two logins the one asked for last wins, when it is answered last",
   assertEquals(world.session.status().username, "grace");
 });
 
-Deno.test("a login that is refused does not drop the answer to an earlier one", async () => {
+Deno.test("a refused login does not discard the response to an earlier one", async () => {
   const late = Promise.withResolvers<void>();
   await using world = portless({
     provider: async ({ parameters: { USERNAME: username } }) => {

@@ -30,7 +30,7 @@ Deno.test("updateEnvFile() makes a file that only its owner can read, and nothin
 
 subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
   test(
-    "updateEnvFile() makes a file private that was not, and tells how it was",
+    "updateEnvFile() makes a file private, and returns the earlier mode",
     async () => {
       await inFolder(async (folder) => {
         const path = `${folder}/.env`;

@@ -60,7 +60,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "one that stays open is left, that is said, and the next save goes well",
+  "a file that stays open is left unchanged with a warning, and the next save succeeds",
   async () => {
     await using world = portless({ file: true });
     await Deno.writeTextFile(world.envFile, "MINE=1\r\n");
@@ -79,7 +79,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "a .env that is marked read-only is left as it is, and that is said",
+  "a read-only .env is left unchanged, with a warning",
   async () => {
     await using world = portless({ file: true });
     await Deno.writeTextFile(world.envFile, "MINE=1\r\n");

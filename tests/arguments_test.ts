@@ -85,7 +85,7 @@ Deno.test('login("name", "password") is an error that says what it takes', async
   assertEquals(message, "login() takes an options object, not string");
 });
 
-Deno.test("an unknown option is named with the nearest match, unless it may be a secret", () => {
+Deno.test("the error for an unknown option shows its name and the nearest match, unless it may be a secret", () => {
   const refused = (options: Anything) => assertThrows(() => mod.createSession(options), TypeError);
   const named = [
     ["clientID", 'no option "clientID" (did you mean "clientId"?)'],
@@ -122,7 +122,7 @@ Deno.test("a prompt that returns something else is a TypeError", async () => {
   assertInstanceOf(await rejection(session.login({ strategy: "password" })), TypeError);
 });
 
-Deno.test("mod.ts exports what the contract names", () => {
+Deno.test("mod.ts exports every name of the contract", () => {
   const names = [
     "ApiError",
     "AuthError",

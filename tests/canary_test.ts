@@ -19,7 +19,7 @@ function test(name: string, work: () => Promise<void>): void {
   });
 }
 
-test("no export shows a secret while a session is there, nor what its methods give", async () => {
+test("neither exports nor the results of their methods show a secret during a session", async () => {
   const sandbox = createSandbox();
   const { fetch } = cannedFetch(issued());
   const { apiUrl, settings: { envFile } } = sandbox;

@@ -35,7 +35,7 @@ function mirrored(world: ReturnType<typeof portless>): (string | undefined)[][] 
   return [names.map((name) => Deno.env.get(name)), names.map((name) => lines[name])];
 }
 
-Deno.test("the environment has the tokens that exportEnv names, as long as there are any", async () => {
+Deno.test("the environment contains the tokens that exportEnv selects, until the logout", async () => {
   for (const exportEnv of [undefined, "access", "both"] as const) {
     await withDefault({ file: true }, {}, async (world, options) => {
       const assertMirrors = () => {
@@ -109,7 +109,7 @@ Deno.test("a session that ends leaves no token in the environment", async () => 
   });
 });
 
-Deno.test("an ACCESS_TOKEN in the environment is a session of its own", async () => {
+Deno.test("an ACCESS_TOKEN in the environment alone is a session", async () => {
   await withDefault({ file: true }, {}, async (world) => {
     const token = await world.sandbox.portalToken();
     await withEnvironment({ ACCESS_TOKEN: token }, async () => {
@@ -279,7 +279,7 @@ Deno.test("configure() with another provider, client or file drops the tokens in
   });
 });
 
-Deno.test("AUTH_ENV_FILE names the file of the default session; an option overrides it", async () => {
+Deno.test("AUTH_ENV_FILE is the file of the default session; an option overrides it", async () => {
   await withDefault({}, {}, async (world, options) => {
     const { envFile: _, ...unnamed } = options;
     await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {

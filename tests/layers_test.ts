@@ -139,7 +139,7 @@ Deno.test("nothing but the toolkit for notebooks imports it, and it knows no ses
   assertEquals([...toolkit.keys()].filter((path) => !below.test(path)), []);
 });
 
-Deno.test("importing the module needs no import map: packages are named in full", () => {
+Deno.test("importing the module needs no import map: packages are imported by their full specifiers", () => {
   for (const [path, { specifiers }] of [...client, ...toolkit, ...sandbox]) {
     for (const specifier of specifiers) {
       const whole =

@@ -119,7 +119,7 @@ Deno.test("the log shows of a redirect only where it led", async () => {
   ]);
 });
 
-Deno.test("the log names the failure of a request without a response", async () => {
+Deno.test("the log shows the failure of a request without a response", async () => {
   const abort = new AbortController();
   let stops = false;
   const { world, take } = logging({

@@ -133,7 +133,7 @@ Deno.test("without --allow-write the line to paste comes before a password is se
     assert(!(await Deno.readTextFile(`${folder}/.env`)).includes("ACCESS_TOKEN"));
   }));
 
-Deno.test("without --allow-env a .env is enough; what is missing is said", () =>
+Deno.test("without --allow-env, a .env is sufficient, and the missing permission is reported", () =>
   inWorld(async ({ flags, folder, run, variables }) => {
     const { env: _, ...others } = flags;
     const { code, stdout } = await run(Object.values(others));
@@ -144,7 +144,7 @@ Deno.test("without --allow-env a .env is enough; what is missing is said", () =>
     assertMatch(missing.stderr, /ConfigError: .*APP_CLIENT_ID.*--allow-env/);
   }));
 
-Deno.test("without any permission every part of the API fails with an error of its own or works", () =>
+Deno.test("without any permission, every part of the API works or throws an AuthError", () =>
   inFolder(async (cwd) => {
     const script = `
       import * as module from ${JSON.stringify(MOD_PATH)};

@@ -5,7 +5,7 @@ import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
 
-Deno.test("status() without a session is none, and creates nothing", async () => {
+Deno.test("status() without a session has the state none, and creates nothing", async () => {
   await using world = portless({ file: true });
   const status = world.session.status();
   assertEquals(status.state, "none");
@@ -116,7 +116,7 @@ Deno.test("a file that others could read is private after a save, which is repor
   assertEquals(world.another().status().warnings, []);
 });
 
-Deno.test("createSession() is memory only unless a file is named", async () => {
+Deno.test("createSession() keeps the session in memory unless a file is given", async () => {
   await using world = portless();
   const { envFile: _, ...unnamed } = world.options;
   const before = [...Deno.readDirSync(".")].map((entry) => entry.name).sort();
@@ -129,7 +129,7 @@ Deno.test("createSession() is memory only unless a file is named", async () => {
   assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
 });
 
-Deno.test("createSession() takes no token from the environment and puts none there", async () => {
+Deno.test("createSession() neither uses nor sets tokens in the environment", async () => {
   await using world = portless();
   const planted = (await world.sandbox.portalToken()).replace("bearer ", "");
   const variables = { ACCESS_TOKEN: planted, REFRESH_TOKEN: "planted" };

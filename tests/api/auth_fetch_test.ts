@@ -261,7 +261,7 @@ Deno.test("a 401 whose refresh is refused for good leaves no connection open", a
   assertEquals(canceled, 1);
 });
 
-Deno.test("a 401 on a token that cannot be refreshed comes back as it is", async () => {
+Deno.test("a 401 for a token that cannot be refreshed is returned unchanged", async () => {
   await using world = portless();
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.sandbox.expireAccessTokens();
@@ -307,7 +307,7 @@ Deno.test("the error of a replaced fetch is passed on, but not with the token on
   );
 });
 
-Deno.test("a header that cannot be sent is told without its value", async () => {
+Deno.test("the error for a header that cannot be sent omits its value", async () => {
   await using world = await loggedIn();
   const bad: HeadersInit[] = [{ "x-mine": "hidden\nvalue" }, [["x mine", "hidden"]], {
     "x-mine": "hidden \u2603",
@@ -327,7 +327,7 @@ Deno.test("a header that cannot be sent is told without its value", async () => 
 const oneForbiddenPath = (request: Request) =>
   new Response("{}", { status: new URL(request.url).pathname === "/v1/closed" ? 401 : 200 });
 
-Deno.test("after a 401 on one path, a success elsewhere makes the token good again", async () => {
+Deno.test("after a 401 on one path, a success on another makes the token valid again", async () => {
   await using world = await loggedIn({ api: oneForbiddenPath });
   world.sandbox.failures.push({ at: "token", status: 503, times: 9 });
   assertEquals((await world.session.authFetch("/v1/closed")).status, 401);

@@ -82,7 +82,7 @@ function wholeIn(folder: string): string[] {
 
 for (const at of [undefined, 1, 9]) {
   const wanted = at ?? 4;
-  Deno.test(`many files are saved, ${wanted} at once${at ? "" : " where nothing else is said"}`, () => {
+  Deno.test(`many files are saved, ${wanted} at once${at ? "" : " by default"}`, () => {
     const together = Promise.withResolvers<void>();
     const api: Api = async (path, _, count) => {
       if (count === wanted) together.resolve();
@@ -103,7 +103,7 @@ for (const at of [undefined, 1, 9]) {
 }
 
 test(
-  "what is there is kept, and a second run asks for what is missing only",
+  "existing files are kept, and a second run requests only the missing ones",
   text,
   async (world) => {
     await world.all(world.items(5));
@@ -306,7 +306,7 @@ Deno.test("a file that another process saves is looked at again after all others
 });
 
 test(
-  "an API that never answered one request answers the next: no reason to end",
+  "a request that fails without a response is repeated, and the batch continues",
   async (path, _, count) => {
     if (count <= 2) throw new TypeError("connection reset");
     return await text(path, _, count);
@@ -317,7 +317,7 @@ test(
   },
 );
 
-test("a 429 or a Retry-After holds all of them back together", async (path, _, count) => {
+test("a 429 or a Retry-After pauses all downloads", async (path, _, count) => {
   await later();
   if (count === 5) return new Response("", { status: 429, headers: { "retry-after": "30" } });
   return new Response(`text of ${path}`);
@@ -432,7 +432,7 @@ for (const [status, requests] of [[429, 8], [503, 200]] as const) {
     ));
 }
 
-test("two items with one file are told before anything is sent", text, async (world) => {
+test("two items with the same file are an error before anything is sent", text, async (world) => {
   const { folder, asked } = world;
   const twice: DownloadItem[] = [
     ...world.items(3),
@@ -455,7 +455,7 @@ test("two items with one file are told before anything is sent", text, async (wo
 });
 
 test(
-  "an async iterable is asked for an item when there is a place for it",
+  "an async iterable is asked for an item only when a download can start",
   async (path) => (await later(), new Response(path)),
   async (world) => {
     let given = 0;
@@ -482,7 +482,7 @@ test(
 );
 
 test(
-  "a signal ends all of them, and the same call goes on where they were",
+  "a signal ends all downloads, and the same call resumes them",
   (path, _, count) => path === "/5" && count <= 6 ? new Promise(() => {}) : new Response(path),
   async (world) => {
     const own = new AbortController();
@@ -542,7 +542,7 @@ test(
 );
 
 test(
-  "the progress tells files, failures and bytes, and ends with all of them",
+  "the progress shows files, failures and bytes, and ends with the totals",
   (path) => path === "/3" ? new Response("", { status: 404 }) : new Response("ten bytes."),
   async (world) => {
     Deno.writeTextFileSync(`${world.folder}/1`, "there");
@@ -578,7 +578,7 @@ test(
 );
 
 test(
-  "a target may be a file URL, also as text, as import.meta.resolve() gives it",
+  "a target may be a file URL, also as text from import.meta.resolve()",
   text,
   async (world) => {
     const items = world.items(2).map(([input, file], at) => {
@@ -591,7 +591,7 @@ test(
   },
 );
 
-test("wrong arguments are told before anything is sent", text, async (world) => {
+test("wrong arguments are an error before anything is sent", text, async (world) => {
   const loose = world.session.downloadAll as (...values: unknown[]) => Promise<unknown>;
   const [item] = world.items(1);
   const wrong: [unknown[], RegExp][] = [

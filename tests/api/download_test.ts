@@ -123,7 +123,7 @@ Deno.test("60 MB over connections that drop and tokens that end: whole, and hard
 });
 
 test(
-  "a later call goes on where an earlier one broke, and asks for the rest only",
+  "a later call resumes after an interruption, and requests only the rest",
   {},
   async (world) => {
     const { server, get, folder, file } = world;
@@ -162,7 +162,7 @@ for (const [what, change, options] of changes) {
 }
 
 test(
-  "what an earlier call left with a note that makes no sense is fetched anew",
+  "a part with an invalid note is downloaded again",
   {},
   async (world) => {
     const { get, folder } = world;
@@ -217,7 +217,7 @@ test(
 );
 
 test(
-  "two downloads of one file at once: one waits for the other, or each has a part of its own",
+  "two simultaneous downloads of one file: one waits for the other, or each has a separate part",
   {},
   async (world) => {
     const { server, get, folder } = world;
@@ -238,7 +238,7 @@ test(
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 
 test(
-  "a presigned address that ended is asked for anew, and shown nowhere",
+  "an expired presigned address is replaced by a new one, and shown nowhere",
   { dropAfter: 100_000 },
   async (world) => {
     const { server, session, file } = world;
@@ -344,7 +344,7 @@ test(
   },
 );
 
-test("a login page in place of the file is not saved, and what is there is gone on with", {
+test("a login page instead of the file is not saved, and the part is kept for resuming", {
   dropAfter: 100_000,
 }, async (world) => {
   const { server, get, folder, session } = world;
@@ -375,7 +375,7 @@ test("a login page in place of the file is not saved, and what is there is gone 
   assertWhole(world);
 });
 
-test("an answer without a body leaves no file", {}, async ({ server, get, folder }) => {
+test("a response without a body leaves no file", {}, async ({ server, get, folder }) => {
   server.options.instead = () => "204 No Content";
   assertMatch((await rejection(get())).message, /204\): it has no body, so nothing was saved/);
   assertEquals(filesIn(folder), []);
@@ -390,7 +390,7 @@ test("Retry-After is waited for", {}, async (world) => {
 });
 
 test(
-  "a signal ends it at once, and the next call goes on",
+  "a signal ends a download at once, and the next call resumes it",
   { dropAfter: 100_000 },
   async (world) => {
     const { server, get } = world;
@@ -432,14 +432,14 @@ function part(text: string, range: string, headers: Record<string, string> = {})
   return new Response(text, { status: 206, headers: all });
 }
 
-Deno.test("an answer that ends early, or holds another part, is no reason to save half a file", async () => {
+Deno.test("a response that ends early, or contains another part, never saves half a file", async () => {
   const half = () => new Response("half", { headers: { etag: `"one"`, "content-length": "8" } });
   const packed = part("????", "4-7/8", { "content-encoding": "gzip" });
   const answers = [half(), packed, half(), part("gain", "3-7/8"), half(), part("gain", "4-7/8")];
   assertEquals(await saveFrom(answers), "halfgain");
 });
 
-Deno.test("parts of a file whose length only they tell are fetched to its end", async () => {
+Deno.test("a file whose length is only in its 206 responses is downloaded to its end", async () => {
   const pieces = [new TextEncoder().encode("half")];
   const broken = new ReadableStream({
     pull(controller) {
@@ -541,7 +541,7 @@ testNeeding(
 );
 
 test(
-  "what cannot be saved or asked for is told before anything is sent",
+  "a file that cannot be saved, or a wrong request, is an error before anything is sent",
   {},
   async ({ server, session, folder, file }) => {
     const before = server.asked.length;
@@ -615,7 +615,7 @@ const diskErrors: [code: string, error: Error, why: RegExp][] = [
 ];
 for (const [code, error, why] of diskErrors) {
   test(
-    `why a file cannot be saved is told in whatever language: ${why.source}`,
+    `the reason why a file cannot be saved is recognized in every language: ${why.source}`,
     {},
     async ({ get }) => {
       const { syncData } = Deno.FsFile.prototype;

@@ -35,7 +35,7 @@ const broken: [Fault | "refuse", why: string][] = [
   ["refuse", "the connection was refused"],
 ];
 for (const [fault, why] of broken) {
-  Deno.test(`${fault} at the API is told, and the next call goes well`, async () => {
+  Deno.test(`${fault} at the API is an error, and the next call succeeds`, async () => {
     await withApi(async (session, proxy, providerRequests) => {
       if (fault === "refuse") proxy.refuse();
       else proxy.plan(Array.from({ length: SENDS_PER_DROP }, () => fault));
@@ -57,7 +57,7 @@ for (const [fault, why] of broken) {
   });
 }
 
-Deno.test("an answer of the API that ends in its middle fails where it is read", async () => {
+Deno.test("a response of the API that breaks off fails when it is read", async () => {
   await withApi(async (session, proxy) => {
     proxy.plan("closeMidAnswer");
     const answer = await session.authFetch("/v1/whoami");
@@ -80,7 +80,7 @@ for (const fault of ["never", "neverAfterRequest", { dripMs: 50 }] as const) {
   });
 }
 
-Deno.test("an API without the TLS it should have is told, and gets no token", async () => {
+Deno.test("an API without trusted TLS is an error, and receives no token", async () => {
   await using sandbox = await startSandbox();
   const session = createSession({ apiBaseUrl: sandbox.apiUrl.replace("http:", "https:") });
   await session.login({ portalToken: "bearer opaque-token" });
@@ -90,7 +90,7 @@ Deno.test("an API without the TLS it should have is told, and gets no token", as
   assertEquals(sandbox.apiRequests.length, 0);
 });
 
-Deno.test("a 429 of the API comes back as it is, sent once", async () => {
+Deno.test("a 429 of the API is returned unchanged, after a single request", async () => {
   await using world = portless();
   await world.session.login();
   world.sandbox.failures.push({ at: "api", status: 429, headers: { "retry-after": "1" } });

@@ -24,7 +24,7 @@ const answer = (status: number, body: unknown = {}, headers: Record<string, stri
     ? new Response(status === 204 ? null : body, { status, headers })
     : Response.json(body, { status, headers });
 
-Deno.test("fetchJson() gives the parsed body, and asks for JSON", async () => {
+Deno.test("fetchJson() returns the parsed body, and requests JSON", async () => {
   let accepted: (string | null)[] = [];
   await using world = portless({
     api: ({ headers }) => {
@@ -38,7 +38,7 @@ Deno.test("fetchJson() gives the parsed body, and asks for JSON", async () => {
   assertEquals(accepted, ["application/json", "application/geo+json"]);
 });
 
-Deno.test("an error of the API is told with its words, its address without query, and its id", async () => {
+Deno.test("an error of the API contains the API's message, the address without its query, and the request id", async () => {
   const body = { error: "not_found", message: "There is no station 7." };
   const { error, sent } = await outcome([answer(404, body, { "x-request-id": "r-1" })]);
   assertEquals(error?.name, "ApiError");
@@ -133,7 +133,7 @@ const bodies: [string, () => Response, RegExp][] = [
   ["text", answer(200, "hello"), /has the content type text\/plain and begins with "hello"/],
 ];
 for (const [what, response, message] of bodies) {
-  Deno.test(`a body that is no JSON is told: ${what}`, async () => {
+  Deno.test(`a body that is not JSON is an error: ${what}`, async () => {
     const { error } = await outcome([response]);
     assertEquals(error?.code, "API_BODY");
     assertMatch(error?.message ?? "", message);
@@ -181,7 +181,7 @@ Deno.test("fetchJson() decodes a body in the charset that the response declares"
   for (const [response, a] of given) assertEquals((await outcome([response])).value, { a });
 });
 
-Deno.test("fetchJson() rejects bytes that are not text in the charset, and names the charset", async () => {
+Deno.test("fetchJson() rejects bytes that are not text in the charset, and reports the charset", async () => {
   const wrong: [string, Uint8Array, string][] = [
     ["application/json", latin1, "utf-8"],
     ["application/json; charset=utf-8", latin1, "utf-8"],
@@ -292,7 +292,7 @@ for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {
   });
 }
 
-Deno.test("what an answer says of itself is quoted up to 80 characters, its beginning up to 60", async () => {
+Deno.test("an error quotes up to 80 characters of a header, and 60 of the beginning of the body", async () => {
   const headers = { "content-type": `text/${"t".repeat(76)}`, "x-request-id": "i".repeat(81) };
   const { error } = await outcome([answer(200, "b".repeat(61), headers)]);
   assertEquals(error?.requestId, `${"i".repeat(80)}…`);
@@ -301,7 +301,13 @@ Deno.test("what an answer says of itself is quoted up to 80 characters, its begi
 
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
-  ["429 is asked again until it is answered", [answer(429), answer(429), answer(200)], {}, 3, 200],
+  [
+    "a 429 is repeated until the API responds with 200",
+    [answer(429), answer(429), answer(200)],
+    {},
+    3,
+    200,
+  ],
   ["503 also", [answer(503, {}, wait), answer(200)], {}, 2, 200],
   ["HEAD also", [answer(503), answer(404)], { method: "HEAD" }, 2, 404],
   ["at most 3 times", [answer(429)], {}, 4, 429],
@@ -320,7 +326,7 @@ for (const [what, answers, init, wanted, status] of retried) {
   });
 }
 
-Deno.test("Retry-After is waited for, and told where it is too long", async () => {
+Deno.test("fetchJson() waits for Retry-After, or reports it if it is too long", async () => {
   const { pauses } = await outcome([answer(503, {}, wait), answer(200)]);
   assertEquals(pauses.length, 1);
   assert((pauses[0] ?? 0) >= 10_000, `${pauses}`);
@@ -342,13 +348,13 @@ Deno.test("an instant in Retry-After is read by the API's clock, and not by this
   assertEquals(error?.retryAfterSeconds, 10);
 });
 
-Deno.test("a page with a million tags that are not closed is told, too", async () => {
+Deno.test("a page with a million unclosed tags is reported, too", async () => {
   // In time that grows with the square of its length this would take hours.
   const { error } = await outcome([answer(200, `<html>${"<title".repeat(1_000_000)}`)]);
   assertMatch(error?.message ?? "", /it is an HTML page, not JSON/);
 });
 
-Deno.test("an answer that breaks off is told, and a token that is refused for good", async () => {
+Deno.test("a response that breaks off is an error, and so is a token that is refused for good", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));
   assertMatch((await outcome([cut])).error?.message ?? "", /status 200\): it broke off; try again/);
@@ -356,7 +362,7 @@ Deno.test("an answer that breaks off is told, and a token that is refused for go
   assertMatch(error?.message ?? "", /responded with 401.*run login\(\{ force: true \}\)/);
 });
 
-Deno.test("wrong arguments are a TypeError that names them", async () => {
+Deno.test("wrong arguments are a TypeError that contains their names", async () => {
   await using world = portless();
   await world.session.login();
   const loose = world.session.fetchJson as (...values: unknown[]) => Promise<unknown>;

@@ -67,7 +67,7 @@ for (const [what, url] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("what cannot be parsed is a TypeError and is not sent", async () => {
+Deno.test("an address that cannot be parsed is a TypeError and is not sent", async () => {
   const { call, reached } = await closedSession();
   for (const url of ["///evil.example/x", "https://", "http://[", "https://api.example:port/"]) {
     assertInstanceOf(await rejection(call(url)), TypeError, url);
@@ -75,7 +75,7 @@ Deno.test("what cannot be parsed is a TypeError and is not sent", async () => {
   assertEquals(reached, []);
 });
 
-Deno.test("a refusal names the origin, the setting to add, and fetch()", async () => {
+Deno.test("a refusal shows the origin, the setting to add, and fetch()", async () => {
   const { call } = await closedSession();
   const { message } = await rejection(call("https://other.example/x?key=hidden-value"));
   assert(message.includes("https://other.example "), message);

@@ -63,12 +63,12 @@ for (const [what, page] of pages) {
   });
 }
 
-Deno.test("a file that is named as a page may be one", async () => {
+Deno.test("a file whose name ends in .html may be a page", async () => {
   const [, page = ""] = pages[0] ?? [];
   assertEquals(await saveAsCsv(page, "text/html", 100, "page.HTM"), page);
 });
 
-Deno.test("a page of XHTML, also without an ending as fetch --list names a file, is no CSV", async () => {
+Deno.test("a page of XHTML is not saved as a CSV, nor as a file without an extension", async () => {
   const page = pages[1]?.[1] ?? "";
   assertMatch(
     await saveAsCsv(page, "application/xhtml+xml", 100, "stations"),
@@ -90,7 +90,7 @@ const measurements = [
   "<!doctype stations><stations/>",
 ];
 for (const text of measurements) {
-  Deno.test(`measurements that are said to be a page are saved: ${JSON.stringify(text)}`, async () => {
+  Deno.test(`data with the content type of a page is saved: ${JSON.stringify(text)}`, async () => {
     for (const size of [1, 100_000]) {
       assertEquals(await saveAsCsv(text, "text/html", size), text);
     }

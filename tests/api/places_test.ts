@@ -76,7 +76,7 @@ subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (tes
       }));
   }
 
-  test("a link that is put at the target meanwhile is replaced, and gives the file no mode", () =>
+  test("a link that appears at the target in the meantime is replaced, and does not affect the file's mode", () =>
     inPlace(async ({ folder, file, get }) => {
       assertEquals(await get({ ifExists: "replace" }), "fetched");
       const { isFile, mode } = await Deno.lstat(file);
@@ -187,7 +187,7 @@ for (const ifExists of ["keep", "error"] as const) {
     }));
 }
 
-Deno.test("without locks each download has a part of its own, and takes no other's", () =>
+Deno.test("without locks, each download has a separate part, and uses no other", () =>
   inPlace(async ({ session, folder, file, part, get }) => {
     using _ = withLocks(() => {
       throw new Deno.errors.NotSupported("no locks");

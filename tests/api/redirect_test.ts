@@ -184,7 +184,7 @@ Deno.test("a 401 behind a redirect sends the whole call again as it was", async 
   }
 });
 
-Deno.test("a redirect of a stream within the origin is an error that says so", async () => {
+Deno.test("a redirect of a stream within the origin is an error with the reason", async () => {
   await using api = listen(() => redirect(307, "/b"));
   await using world = await sessionOn(api.origin);
   const body = new Blob(["rows"]).stream();

@@ -126,7 +126,7 @@ for (const [what, first, second, isSame] of pairs) {
 }
 
 for (const age of [0, 1]) {
-  Deno.test(`a Last-Modified ${age} seconds before the response ${age ? "tells" : "does not tell"} versions apart`, () => {
+  Deno.test(`a Last-Modified ${age} seconds before the response ${age ? "distinguishes" : "does not distinguish"} versions`, () => {
     const modified = { "last-modified": new Date(Date.parse(TODAY) - age * 1_000).toUTCString() };
     return saving([firstHalf(modified), rest(OLD, HALF, modified)], async ({ get, folder }) => {
       if (age > 0) return assertEquals(await get(), OLD);

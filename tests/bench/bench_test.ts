@@ -63,7 +63,7 @@ Deno.test("interleave() measures all subjects in every round, each first in its 
   assertEquals([...samples.values()].map((each) => each.length), [3, 3, 3]);
 });
 
-Deno.test("replaceBlock() replaces what stands between its marks, and nothing else", () => {
+Deno.test("replaceBlock() replaces the text between its marks, and nothing else", () => {
   const text = "a\n<!-- bench:x -->\nold\n<!-- /bench:x -->\nb\n";
   const replaced = replaceBlock(text, "x", "new");
   assertEquals(replaced, "a\n<!-- bench:x -->\n\nnew\n\n<!-- /bench:x -->\nb\n");

@@ -157,22 +157,25 @@ chromiumTest("a card stays within a narrow page, however long the names in it", 
   assertEquals(await page.evaluate("document.documentElement.scrollWidth"), 360);
 });
 
-chromiumTest("beside an open side bar a card has its values below their names", async (browser) => {
-  const card = cardHtml(statusView(STATUS));
-  const { page } = await openPage(browser);
-  const places = async (width: number) => {
-    await page.setContent(`<body style="margin:0"><div style="width:${width}px">${card}`);
-    const name = await page.locator("th", { hasText: "next" }).boundingBox();
-    const value = await page.locator("td", { hasText: "refreshed" }).boundingBox();
-    const bar = await page.locator("svg").boundingBox();
-    if (!name || !value || !bar) throw new Error("it is not shown");
-    return { isBelow: value.y >= name.y + name.height, value: value.width, bar: bar.width };
-  };
-  const wide = await places(600);
-  assertEquals(wide.isBelow, false);
-  assert(wide.bar > 400, `the bar is ${wide.bar} pixels wide`);
-  // What JupyterLab leaves of 520 pixels.
-  const narrow = await places(150);
-  assertEquals(narrow.isBelow, true);
-  assert(narrow.value > 100, `the words have ${narrow.value} pixels`);
-});
+chromiumTest(
+  "next to an open side bar, a card has its values below their names",
+  async (browser) => {
+    const card = cardHtml(statusView(STATUS));
+    const { page } = await openPage(browser);
+    const places = async (width: number) => {
+      await page.setContent(`<body style="margin:0"><div style="width:${width}px">${card}`);
+      const name = await page.locator("th", { hasText: "next" }).boundingBox();
+      const value = await page.locator("td", { hasText: "refreshed" }).boundingBox();
+      const bar = await page.locator("svg").boundingBox();
+      if (!name || !value || !bar) throw new Error("it is not shown");
+      return { isBelow: value.y >= name.y + name.height, value: value.width, bar: bar.width };
+    };
+    const wide = await places(600);
+    assertEquals(wide.isBelow, false);
+    assert(wide.bar > 400, `the bar is ${wide.bar} pixels wide`);
+    // What JupyterLab leaves of 520 pixels.
+    const narrow = await places(150);
+    assertEquals(narrow.isBelow, true);
+    assert(narrow.value > 100, `the words have ${narrow.value} pixels`);
+  },
+);

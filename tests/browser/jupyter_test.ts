@@ -7,7 +7,7 @@ import { readNotebook, scanForSecrets } from "../notebooks/notebook.ts";
 import { noJupyter, startJupyter } from "../support/jupyter.ts";
 
 chromiumTest(
-  "in classic Jupyter login() asks, masked, cards show, and the saved file holds no secret",
+  "in classic Jupyter, the prompt of login() is masked, cards appear, and the saved file contains no secret",
   async (browser) => {
     await using world = await signInWorld("cards.ipynb", SESSION_CELLS);
     const { home, path } = world;

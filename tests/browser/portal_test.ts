@@ -51,7 +51,7 @@ chromiumTest(
 );
 
 chromiumTest(
-  "a wrong password is said, the right one leads to the start page with its user menu",
+  "a wrong password is reported, the right one leads to the start page with its user menu",
   async (browser) => {
     await using sandbox = await startSandbox();
     const { username, password } = sandbox.settings;

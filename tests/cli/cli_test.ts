@@ -62,7 +62,7 @@ Deno.test("login, status, refresh and logout do what they say, and show no secre
     assertEquals(results.map(({ code }) => code), [3, 0, 0, 0, 0, 0, 0, 0, 0]);
   }));
 
-Deno.test("logout tells the provider what its options say", () =>
+Deno.test("the options of logout decide what is sent to the provider", () =>
   inCliWorld(async ({ run, sandbox, signIn }) => {
     const cases: [string[], RegExp, string[]][] = [
       [[], /; also at the provider$/m, ["RevokeToken"]],
@@ -163,7 +163,7 @@ Deno.test("--verbose, before or after the command, changes nothing on standard o
     }
   }));
 
-Deno.test("what the user should know goes to standard error, beside the token or the answer", () =>
+Deno.test("warnings go to standard error, apart from the token or the response", () =>
   inCliWorld(async ({ run, flagsOf, signIn }) => {
     await signIn();
     for (const args of [["token"], ["fetch", "/v1/stations"]]) {
@@ -208,7 +208,7 @@ Deno.test("the portal string comes from standard input", () =>
     assertEquals(world.sandbox.requests.length, 0);
   }));
 
-Deno.test("--env-file names the file, and false keeps the session in memory", () =>
+Deno.test("--env-file selects the file, and false keeps the session in memory", () =>
   inCliWorld(async (world) => {
     const { envFile, folder, run } = world;
     const other = `${folder}/other.env`;

@@ -27,7 +27,7 @@ Deno.test("fetch and token log in with the environment alone, and make no file",
     assertEquals([filesIn(folder), sandbox.requests.length], [[], 2]);
   }));
 
-Deno.test("a file that is named keeps the session of the first command for the next", () =>
+Deno.test("a named file keeps the session of the first command for the next", () =>
   inBareFolder(async ({ run, env, folder, sandbox }) => {
     for (const name of ["AUTH_ENV_FILE", "--env-file"]) {
       const file = `${folder}/${name}.env`;
@@ -61,7 +61,7 @@ Deno.test("fetch and token log in with the .env alone, and keep the session ther
     assertEquals([again.code, again.stderr], [0, ""]);
   }));
 
-Deno.test("without a password in the settings fetch logs in by itself no more than before", () =>
+Deno.test("without a password in the settings, fetch does not log in by itself", () =>
   inCliWorld(async ({ run, variables, folder, sandbox }) => {
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);

@@ -25,7 +25,7 @@ function inListWorld(
   });
 }
 
-Deno.test("fetch --list saves what is listed, keeps what is there, and names what failed", () =>
+Deno.test("fetch --list saves the listed files, keeps existing ones, and reports failures", () =>
   inListWorld(
     `\ufeff# stations\r\n${CSV}\r\n  /v1/stations\tby name/all stations.json \n\n/v1/no%20such?key=hidden\n`,
     async ({ folder, fetch }) => {
@@ -53,7 +53,7 @@ Deno.test("fetch --list saves what is listed, keeps what is there, and names wha
     },
   ));
 
-Deno.test("fetch --list - reads standard input, and is ok where nothing failed", () =>
+Deno.test("fetch --list - reads standard input, and ends with 0 if nothing failed", () =>
   inCliWorld(async ({ run, folder, signIn }) => {
     await signIn();
     const saved = await run(["fetch", "--list", "-"], { stdin: `${CSV} here.csv` });
@@ -62,7 +62,7 @@ Deno.test("fetch --list - reads standard input, and is ok where nothing failed",
     assertEquals(filesBelow(folder), ["here.csv"]);
   }));
 
-Deno.test("quotes around an address or a name of a list are no part of it", () =>
+Deno.test("quotes around an address or a name in a list are removed", () =>
   inListWorld(
     `${CSV} "a b.csv"\n"/v1/stations" 'c/d e.json'\n'/v1/whoami'\n/v1/maps it's "so"\n`,
     async ({ fetch }) => {
@@ -83,7 +83,7 @@ const wrong: [string, string][] = [
   ["a file at the root", "/v1/stations /etc/x\n"],
 ];
 for (const [what, list] of wrong) {
-  Deno.test(`fetch --list tells ${what} before anything is sent`, () =>
+  Deno.test(`fetch --list reports ${what} before anything is sent`, () =>
     inListWorld(list, async ({ folder, fetch }) => {
       const { code, stdout, stderr } = await fetch();
       assertEquals([code, stdout], [2, ""]);
@@ -95,7 +95,7 @@ for (const [what, list] of wrong) {
     }));
 }
 
-Deno.test("fetch --list tells two lines for one file before anything is sent", () =>
+Deno.test("fetch --list reports two lines for one file before anything is sent", () =>
   inListWorld("/v1/stations?day=1\n/v1/stations?day=2\n", async ({ folder, fetch }) => {
     const { code, stderr } = await fetch();
     assertEquals(code, 1);
@@ -114,7 +114,7 @@ Deno.test("fetch --list says that its folder is a file, and sends nothing", () =
     assertMatch(stdout, /0 files saved, 2 failed[^]*data\/stations: its folder does not exist/);
   }));
 
-Deno.test("what a path encodes makes no way out of the folder", () =>
+Deno.test("an encoded path does not lead out of the folder", () =>
   inListWorld("/v1/a%2f..%2f..%2fx\n/v1/b%5c%2e%2e%5cy\n", async ({ fetch }) => {
     const { failed } = JSON.parse((await fetch("--json")).stdout);
     const files = failed.map(({ file }: { file: string }) => file).sort();

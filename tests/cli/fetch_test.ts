@@ -109,7 +109,7 @@ Deno.test("--include prints the status and the headers before the body, even of 
   });
 });
 
-Deno.test("--output leaves an existing file alone, and sends nothing, unless --if-exists says so", () => {
+Deno.test("--output keeps an existing file and sends nothing, unless --if-exists says otherwise", () => {
   let asked = 0;
   const body = () => (asked++, new Response("of today"));
   return inFetchWorld(body, async ({ run, folder, origin, given }) => {
@@ -183,7 +183,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
   );
 }
 
-Deno.test("--json gives status, headers and body, without characters that turn a terminal's text", () => {
+Deno.test("--json prints status, headers and body, without characters that change the direction of text", () => {
   const body = { name: "a\u202eb\u009bc\u{e0001}d" };
   return inFetchWorld(() => Response.json(body), async ({ run, origin, given }) => {
     const { stdout } = await run(["fetch", origin, "--json"], given);
@@ -270,7 +270,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     assertMatch(over.stderr, /rejected the refresh token.*; run platform-auth login --force/);
   }));
 
-Deno.test("what cannot be reached, read or saved is a sentence without a stack", () =>
+Deno.test("a failure to reach, read or save is one sentence without a stack", () =>
   inCliWorld(async (world) => {
     const { run, flagsOf, folder } = world;
     await world.signIn();

@@ -96,7 +96,7 @@ Deno.test("without a terminal a further step is exit status 3, with what to do",
   }));
 
 terminalTest(
-  "in a terminal nothing entered at a further step ends the login, and says so",
+  "in a terminal, an empty answer to a further step ends the login with a message",
   () =>
     inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
       const env = childEnvironment({ NO_COLOR: "1" });

@@ -143,7 +143,7 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
     assertMatch(missing.stderr, /; AUTH_URL in the reply is not used: it must begin with https:; /);
   }));
 
-Deno.test("init without a terminal names what the reply lacks, and writes nothing", () =>
+Deno.test("init without a terminal lists the settings missing from the reply, and writes nothing", () =>
   atDesk(async (desk) => {
     const init = await desk.init(desk.replies["one without the secret"]);
     assertEquals([init.code, init.stdout], [1, ""]);
@@ -180,7 +180,7 @@ Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
     assertEquals(await Deno.readTextFile(desk.envFile), text);
   }));
 
-Deno.test("init --json prints names, and no value", () =>
+Deno.test("init --json prints names, but no values", () =>
   atDesk(async (desk) => {
     const { code, stdout } = await desk.init(desk.replies["JSON"], "--json");
     const { file, written, kept, missing, ignored, diagnosis, passwordHosts } = JSON.parse(stdout);
@@ -191,7 +191,7 @@ Deno.test("init --json prints names, and no value", () =>
     assertEquals(repeatedPart(stdout, [SECRET]), undefined);
   }));
 
-Deno.test("init names every host that gets the password or the token before it writes", () =>
+Deno.test("before it writes, init shows every host that receives the password or the token", () =>
   atDesk(async (desk) => {
     const { AUTH_URL: _, ...others } = desk.settings;
     const settings = {
@@ -219,7 +219,7 @@ Deno.test("init names every host that gets the password or the token before it w
     assertEquals(again.stderr, "", "nothing is written");
   }));
 
-Deno.test("init quotes neither a reply nor an address that is given as its file", () =>
+Deno.test("init quotes neither a reply nor an address that was passed as its file", () =>
   atDesk(async (desk) => {
     for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
@@ -327,7 +327,7 @@ testNeeding(
     }),
 );
 
-terminalTest("init replaces a value only if the user says so", () =>
+terminalTest("init replaces a value only if the user agrees", () =>
   atDesk(async (desk) => {
     const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
     for (const [answer, pool] of [["n", "old-1_Pool"], ["y", desk.settings.USER_POOL_ID]]) {

@@ -148,7 +148,7 @@ Deno.test("readReply() says why a value is not used, unless the reply has anothe
   });
 });
 
-Deno.test("readReply() gives values without a blank, whatever the text is", () => {
+Deno.test("readReply() returns values without blanks, whatever the text is", () => {
   const pieces = fc.constantFrom(
     ...[
       "client id",

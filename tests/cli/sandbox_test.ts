@@ -75,7 +75,7 @@ Deno.test("sandbox --write-env writes settings with which a login and a call wor
     );
   }));
 
-Deno.test("sandbox on a port that is taken names the option for another one", () =>
+Deno.test("sandbox on a port in use shows the option for another port", () =>
   inFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { code, error } = await withSandbox(folder, undefined, [`--port=${taken.addr.port}`]);

@@ -64,7 +64,7 @@ function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
   assertEquals(repeatedPart(screen, secrets), undefined);
 }
 
-deskTest("fetch indents JSON in a terminal, and ends with a line break there", async (desk) => {
+deskTest("in a terminal, fetch indents JSON and ends with a line break", async (desk) => {
   await desk.run(["login", "--env-file", desk.envFile], {
     env: { USERNAME: "ada", PASSWORD: desk.password },
   });

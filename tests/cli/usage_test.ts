@@ -119,7 +119,7 @@ Deno.test("options of all commands may precede the command", () =>
     }
   }));
 
-Deno.test("login --portal without a terminal names another way than the one that was tried", () =>
+Deno.test("login --portal without a terminal suggests a way that works there", () =>
   inCliWorld(async ({ run }) => {
     const { stderr } = await run(["login", "--portal"]);
     assertMatch(

@@ -67,7 +67,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`a command that ${what} has ended, though what it left running keeps its output open`, () =>
+  Deno.test(`a command that ${what} has ended, even if a background process keeps its output open`, () =>
     inFolder(async (folder) => {
       const command = scriptCommand(BEHIND + ending, `${folder}/pid`);
       // It would take all of that time.
@@ -97,7 +97,7 @@ const lines: [string, shown: boolean][] = [
 ];
 for (const [line, shown] of lines) {
   const name = shown ? line : line.slice(0, 24);
-  Deno.test(`a last line is ${shown ? "shown" : "withheld, as it may hold a secret"}: ${name}`, async () => {
+  Deno.test(`a last line is ${shown ? "shown" : "withheld, as it may contain a secret"}: ${name}`, async () => {
     const session = createSession({ tokenCommand: printing("", 1, line) });
     const { message } = await rejection(session.accessToken());
     const printed = shown ? line : "[withheld: it may contain a secret]";

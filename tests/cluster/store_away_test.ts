@@ -163,7 +163,7 @@ Deno.test("while the store is away a call waits for most of the deadline, and no
   assert(pauses.length - before < 100, `${pauses.length - before} questions`);
 });
 
-Deno.test("a call that is given up while the store is away asks it no more", async () => {
+Deno.test("a call that is given up while the store is away sends it nothing more", async () => {
   await using world = portless();
   const given = new AbortController();
   let pauses = 0;

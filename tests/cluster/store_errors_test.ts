@@ -138,7 +138,7 @@ testNeeding(
     }),
 );
 
-Deno.test("what is no Redis server is told as such", async () => {
+Deno.test("a server other than Redis is reported", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const answering = (async () => {
     for await (const client of listener) {

@@ -117,7 +117,7 @@ testNeeding(
     }),
 );
 
-Deno.test("what is said of a logout goes when another process logs in", async () => {
+Deno.test("the notice of a logout disappears when another process logs in", async () => {
   await using world = portless({ file: true });
   const [a, b] = [world.session, world.another()];
   await a.login();

@@ -46,7 +46,7 @@ const cases: [string, SessionOptions, string, RegExp][] = [
   ],
 ];
 for (const [what, options, code, message] of cases) {
-  Deno.test(`a store with ${what} gives ${code}, before anything is sent`, async () => {
+  Deno.test(`a store with ${what} is ${code}, before anything is sent`, async () => {
     await using world = portless();
     const session = world.another(options);
     for (const attempt of [() => session.login(), () => call(session), () => session.logout()]) {
@@ -70,7 +70,7 @@ Deno.test("a store is not used by a session with a token command", async () => {
   assertEquals(checks.find(({ name }) => name === "permissions")?.message.includes(":1"), false);
 });
 
-Deno.test("doctor() does not try a login beside a command, and says so", async () => {
+Deno.test("with a token command, doctor() does not try a login, and says so", async () => {
   await using world = portless();
   const session = world.another({ tokenCommand: printing(jwt({ exp: 4e9 })) });
   const logins = async (login: boolean) =>
@@ -85,7 +85,7 @@ Deno.test("doctor() does not try a login beside a command, and says so", async (
   assertEquals(world.sent, []);
 });
 
-Deno.test("the port of a store is told where its address leaves it out", async () => {
+Deno.test("the status shows the port of a store even if its address omits it", async () => {
   await using world = portless();
   const { store } = world.another({ store: "rediss://user:word@store.example" }).status();
   assertEquals(store, "store.example:6379");

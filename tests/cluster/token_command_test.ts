@@ -10,7 +10,7 @@ import { commandLine, counted, printing, scriptCommand } from "../support/token_
 /** A bare token, as the portal gives it, without the word before it. */
 const bare = (text: string) => text.replace("bearer ", "");
 
-Deno.test("a command gives the token: run once for all callers, and again when it is due", () =>
+Deno.test("a command provides the token: it runs once for all callers, and again when the token is due", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -55,7 +55,7 @@ Deno.test("a command whose token ends sooner than wanted is not run at each call
     assertEquals(runs(), 3);
   }));
 
-Deno.test("expires_in counts from now, whatever the token says of itself", async () => {
+Deno.test("expires_in is measured from now, regardless of the token's claims", async () => {
   await using world = portless();
   const access_token = jwt({ exp: world.clock.now() / 1_000 + 9_000 });
   const printed = JSON.stringify({ access_token, expires_in: 600, token_type: "bearer" });
@@ -120,7 +120,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-Deno.test("a command that hangs is killed at the deadline, and a good token is used till then", () =>
+Deno.test("a command that hangs is killed at the deadline, and a valid token is used until then", () =>
   inFolder(async (folder) => {
     await using world = portless();
     // It listens on a port that it tells, and goes on for ever.
@@ -178,7 +178,7 @@ Deno.test("a command that hangs has ten seconds while its token is valid, then a
     }
   }));
 
-Deno.test("while its token is good, a command that fails is a warning", () =>
+Deno.test("while the token is valid, a failed command is only a warning", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -196,7 +196,7 @@ Deno.test("while its token is good, a command that fails is a warning", () =>
     assertEquals(session.status().warnings, []);
   }));
 
-Deno.test("logout() while the command runs drops what it gives", () =>
+Deno.test("logout() while the command runs drops its token", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const started = `${folder}/started`;
@@ -316,7 +316,7 @@ const NESTED = `
   if (!isLast) Deno.env.set("AUTH_TOKEN_COMMAND", ${JSON.stringify(commandLine(NESTED_COMMAND))});
   console.log(await accessToken());`;
 
-Deno.test("a command that runs itself by way of a profile is run three times, and no more", () =>
+Deno.test("a command that runs itself through a profile is run at most three times", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/nested.ts`, NESTED);
     const env = { AUTH_ENV_FILE: "false" };
@@ -325,7 +325,7 @@ Deno.test("a command that runs itself by way of a profile is run three times, an
     assertMatch(stderr, /ended with status 1 and printed: /);
   }));
 
-Deno.test("a command under way around this process is named, and how to end the circle", () =>
+Deno.test("the error of a command that runs itself shows how to end the loop", () =>
   withEnvironment({ LC_AUTH_TOKEN_COMMAND_DEPTH: "3" }, async () => {
     const session = createSession({ envFile: false, tokenCommand: printing("a".repeat(30)) });
     const error = await rejection(session.accessToken());

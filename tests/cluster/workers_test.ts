@@ -64,7 +64,7 @@ subject(NO_SSH, "tokens over ssh", (test) => {
       }),
   );
 
-  test("what ssh cannot do is told with its own last words", () =>
+  test("the error of a failed ssh contains its last line", () =>
     inFolder(async (folder) => {
       await using server = await startSshServer(folder);
       const script = `

@@ -115,7 +115,7 @@ Deno.test("the demo runs all steps with the permissions of its task, whatever th
   await assertNoSecret(run.out);
 });
 
-Deno.test("deno task demo runs all steps when no program named deno is on the path", async () => {
+Deno.test("deno task demo runs all steps without a program deno on the path", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", "demo"],
     cwd: ROOT,

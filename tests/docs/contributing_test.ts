@@ -32,7 +32,7 @@ async function runDeno(...args: string[]): Promise<string> {
   return out ?? "";
 }
 
-Deno.test("the tasks, paths and folders that CONTRIBUTING.md names exist", () => {
+Deno.test("the tasks, paths and folders in CONTRIBUTING.md exist", () => {
   const { tasks } = denoConfig();
   const named = [...PAGE.matchAll(/deno task ([\w:]+)/g)].map(([, task = ""]) => task);
   assert(named.length > 5);
@@ -156,7 +156,7 @@ Deno.test("docs/architecture.md says where to change what, in files that exist",
   for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
 });
 
-Deno.test("the names that CONTRIBUTING.md gives for places in a file are there", () => {
+Deno.test("the identifiers in CONTRIBUTING.md exist in their files", () => {
   const places: [name: string, path: string][] = [
     ["CODES", "src/errors/codes.ts"],
     ["SETTING_CHECKS", "src/provider/checks.ts"],

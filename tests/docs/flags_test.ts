@@ -22,7 +22,7 @@ Deno.test("the documents agree on the flags of a script", () => {
   }
 });
 
-Deno.test("no document names a flag with which nothing is tested", () => {
+Deno.test("every flag in a document is used by a test", () => {
   const known = new Set([
     ...[...COMMAND_FLAGS.values(), ...SCRIPT_FLAGS].flat(),
     // Named without a value in text, and with one of the reader's in messages.
@@ -62,7 +62,7 @@ Deno.test("every command has documented flags, and sandbox those of its task", (
 
 for (const command of COMMAND_FLAGS.keys()) {
   if (command === "sandbox") continue;
-  Deno.test(`${command} works with its documented flags, and names each one that is missing`, () =>
+  Deno.test(`${command} works with its documented flags, and reports each missing one`, () =>
     inCliWorld(async ({ run, flagsOf, envFile, folder, signIn }) => {
       const args = command === "fetch" ? ["fetch", "/v1/stations"] : [command];
       // A token that ended, so that each command needs all that it may need.

@@ -32,7 +32,7 @@ Deno.test("troubleshooting has one section for each code, in the order of the cl
   assertEquals(headings.slice(headings.indexOf("# ConfigError")), wanted);
 });
 
-Deno.test("every error ends with the command that tells more, and names it once", async () => {
+Deno.test("every error ends with the command that explains it, and contains it once", async () => {
   for (const code of codesByClass().flatMap(([, codes]) => codes)) {
     const { message } = new AuthError(code as AuthErrorCode, "What was seen", "what to do");
     assertEquals(message, `What was seen; what to do (help: platform-auth explain ${code})`);
@@ -86,7 +86,7 @@ Deno.test("links from documents and notebooks lead to a file and to a heading", 
   assert(count > 10);
 });
 
-Deno.test("what people search for is one click from the README", () => {
+Deno.test("frequent topics are one click from the README", () => {
   const pages = [...documentText("README.md").matchAll(/^- \[.+\]\((docs\/\w+\.md)\): (.+)$/gm)];
   assertEquals(pages.map(([, path]) => path), [
     "docs/files.md",
@@ -99,7 +99,7 @@ Deno.test("what people search for is one click from the README", () => {
   }
 });
 
-Deno.test("every file that the architecture names is there", () => {
+Deno.test("every file in docs/architecture.md exists", () => {
   const named = [...documentText("docs/architecture.md").matchAll(/`([\w/]+\.ts)`/g)]
     .map(([, path = ""]) => path);
   assert(named.length > 8, `${named.length} files`);

@@ -146,7 +146,7 @@ subject(NO_SHELL, "the Python page", (test) => {
   test({
     ...needing(
       noRequests,
-      "where the API redirects to another origin, pandas sends no token there",
+      "pandas sends no token to another origin to which the API redirects",
     ),
     fn: () =>
       inPlace(async ({ folder, run }) => {

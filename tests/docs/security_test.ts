@@ -66,7 +66,7 @@ Deno.test("only the provider and the API are asked, and the token goes to the AP
   ]);
 });
 
-Deno.test("after a logout another process goes on with its access token until its next refresh", async () => {
+Deno.test("after a logout, another process uses its access token until its next refresh", async () => {
   await using world = portless({ file: true });
   const other = world.another();
   await world.session.login();
@@ -82,7 +82,7 @@ Deno.test("after a logout another process goes on with its access token until it
   assertEquals(await other.accessToken().catch(({ code }) => code), "NO_SESSION");
 });
 
-Deno.test("each test that the threat model names exists", async () => {
+Deno.test("each test in the threat model exists", async () => {
   const text = await Deno.readTextFile(new URL("../../docs/security.md", import.meta.url));
   const names = [...text.matchAll(/`(tests\/[\w/]+\.ts)`/g)].map(([, name = ""]) => name);
   assertEquals(names.length > 8, true);

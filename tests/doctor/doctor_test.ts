@@ -17,7 +17,7 @@ import {
 import { withEnvironment } from "../support/environment.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
-Deno.test("a world in order has only good checks, each with its own name, and nothing is changed by looking", async () => {
+Deno.test("if everything is right, all checks are ok and have different names, and nothing is changed", async () => {
   await using sandbox = await startSandbox();
   const { settings } = sandbox;
   const session = createSession(settings);
@@ -75,7 +75,7 @@ Deno.test("settings: present, with where each came from", () =>
     );
   }));
 
-Deno.test("settings to check: half a pair in the environment is said, either way", async () => {
+Deno.test("settings to check: half of a user name and password pair is reported", async () => {
   const { username: _, password: __, ...others } = SETTINGS;
   const name = "settings to check";
   const look = (variables: Record<string, string>, options: SessionOptions = others) =>
@@ -99,7 +99,7 @@ Deno.test("settings: all that is missing, and how to obtain it", async () => {
   assertCheck(diagnosis, "settings", "fail", /missing APP_CLIENT_ID, USER_POOL_ID/, /ticket/);
 });
 
-Deno.test("settings: of a wrong shape, naming the setting and not the value", async () => {
+Deno.test("settings: a malformed value is reported with its setting, not with the value", async () => {
   const wrong = { ...SETTINGS, authUrl: `http://user:${canaries.password}@provider.example` };
   assertCheck(
     await diagnosisOf(wrong),
@@ -122,7 +122,7 @@ Deno.test("settings: missing ones are no failure while a portal token lasts", as
   });
 });
 
-Deno.test("shadowing: the environment that wins over another value in the .env is said", () =>
+Deno.test("shadowing: a variable that overrides another value in the .env is reported", () =>
   inFolder(async (folder) => {
     const secret = canaries.clientSecret;
     const envFile = `${folder}/.env`;
@@ -134,7 +134,7 @@ Deno.test("shadowing: the environment that wins over another value in the .env i
     assertEquals(diagnosis.ok, true);
   }));
 
-Deno.test(".env: a folder that is not there; and a look leaves nothing behind", () =>
+Deno.test(".env: a missing folder is reported, and a check leaves nothing behind", () =>
   inFolder(async (folder) => {
     const diagnosis = await diagnosisOf({ ...SETTINGS, envFile: `${folder}/gone/.env` });
     const said =
@@ -179,7 +179,7 @@ Deno.test("a .env that is removed while the doctor runs ends no check", () =>
     assertEquals([diagnosis.ok, checkNamed(".env", diagnosis).level], [true, "ok"]);
   }));
 
-Deno.test(".env: none, not there yet, private, too open, a folder, not UTF-8", () =>
+Deno.test(".env: none, not yet created, private, readable by others, a folder, not UTF-8", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     const look = () => diagnosisOf({ ...SETTINGS, envFile });
@@ -231,7 +231,7 @@ Deno.test({
     }),
 });
 
-Deno.test("permissions: the printed line is enough, and what is missing is said", async () => {
+Deno.test("permissions: the printed line is sufficient, and a missing permission is reported", async () => {
   await using sandbox = await startSandbox();
   await inFolder(async (cwd) => {
     await writeEnv(cwd, variablesOf(sandbox.settings));

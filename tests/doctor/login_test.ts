@@ -62,7 +62,7 @@ for (const rotateRefreshTokens of [false, "initiate-auth", "get-tokens"] as cons
   });
 }
 
-Deno.test("a pool that tracks devices and gives none is found before the token ends", async () => {
+Deno.test("a pool that tracks devices and creates none is detected before the token expires", async () => {
   await using world = portless({ sandbox: { trackDevices: "withheld" } });
   const diagnosis = await world.session.doctor({ login: true });
   assertEquals(levels(diagnosis), ["login ok", "new token ok", "refresh fail", "logout ok"]);
@@ -120,7 +120,7 @@ const PROVIDERS: [
   ],
 ];
 
-Deno.test("what a provider does other than usual is named, with what to do", async () => {
+Deno.test("unusual behavior of a provider is reported with a fix", async () => {
   for (const [what, login, respond, found] of PROVIDERS) {
     await using world = portless({
       provider: ({ flow }) =>

@@ -22,7 +22,7 @@ Deno.test("provider and clock: not checked without an address", async () => {
   assertCheck(nowhere, "clock", "skip", /no date to compare/);
 });
 
-Deno.test("proxy: the variable that names it, without its password", async () => {
+Deno.test("proxy: the variable that sets it, without its password", async () => {
   const proxy = `http://user:${canaries.password}@proxy.example:8080`;
   for (const name of ["HTTPS_PROXY", "all_proxy", "HTTP_PROXY"]) {
     await withEnvironment({ ...NO_VARIABLES, [name]: proxy }, async () => {
@@ -86,7 +86,7 @@ Deno.test("provider and API: refused, silent, without permission", async () => {
   assertCheck(silent, "provider", "fail", /did not respond within 5 seconds/, fix);
 });
 
-Deno.test("token: the API takes it, rejects it, does not tell; only a good one is tried", async () => {
+Deno.test("token: the API accepts or rejects it, or it is unclear; only a valid one is tried", async () => {
   await using world = portless();
   const { session, sandbox, clock } = world;
   const look = async () => {
@@ -161,7 +161,7 @@ Deno.test("provider and API: a portal, or another web page, is not taken for one
   assertCheck(website, "API", "warn", /responds with a web page, as/, /API_BASE_URL/);
 });
 
-Deno.test("API: what a GET of the base address gives is not taken for more than it is", async () => {
+Deno.test("API: an error status at the base address itself is not a failure", async () => {
   const base = "https://api.example/v1/";
   const cases: [without: number, withToken: number, api: RegExp, token: [string, RegExp]][] = [
     // Nothing is at the base address, whose paths may be wrong or right.

@@ -131,7 +131,7 @@ Deno.test("a login that the provider refuses, and a wrong argument, show the cal
   for (const error of errors) assertCallersFrames(error);
 });
 
-Deno.test("no more frames than Error.stackTraceLimit are shown, and it is left as it was", () => {
+Deno.test("at most Error.stackTraceLimit frames are shown, and the limit is unchanged", () => {
   const before = Error.stackTraceLimit;
   try {
     for (const limit of [0, 1, 25]) {

@@ -104,14 +104,14 @@ const answers: [string, { status: number; body: string }, string][] = [
   ["a refusal", { status: 400, body: refusal }, "INVALID_CREDENTIALS"],
 ];
 for (const [what, answer, code] of answers) {
-  Deno.test(`no package is loaded between a login and its answer, ${what}`, () =>
+  Deno.test(`no package is loaded between a login and its response, ${what}`, () =>
     inWarmCache(async (denoDir) => {
       const outcome = await loginOffline(denoDir, answer);
       assertEquals([outcome.code, outcome.requests], [code, 1]);
     }));
 }
 
-Deno.test("a wrong setting is told without a request on a machine without a registry", () =>
+Deno.test("without a registry, a wrong setting is reported, and nothing is sent", () =>
   inWarmCache(async (denoDir) => {
     const outcome = await loginOffline(denoDir, { status: 200, body: challenge }, { timeoutMs: 0 });
     assertEquals([outcome.code, outcome.requests], ["INVALID_SETTING", 0]);

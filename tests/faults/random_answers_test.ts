@@ -133,7 +133,7 @@ async function assertDiscreet(work: () => Promise<unknown>): Promise<void> {
 }
 
 for (const flow of ["login", "refresh"] as const) {
-  Deno.test(`${flow}() meets ${RUNS} invented answers with tokens or an error of its own`, async () => {
+  Deno.test(`${flow}() turns ${RUNS} invented responses into tokens or an AuthError`, async () => {
     await fc.assert(
       fc.asyncProperty(invented(SENT[flow]), async (one) => {
         const first = tokenAnswer({ ...TOKENS, RefreshToken: canaries.refreshToken });

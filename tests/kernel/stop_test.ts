@@ -300,7 +300,7 @@ async function callWhileReading(running: Running): Promise<void> {
 }
 
 stopTest(
-  "Stop ends a call with an error, whatever it waits for, and the kernel goes on",
+  "Stop ends a call with an error, whatever it waits for, and the kernel continues",
   hangingCall,
   requestItself,
   reading,
@@ -332,7 +332,7 @@ stopTest(
 );
 
 stopTest(
-  "after calls that ended in any way, Stop does what it always did: it ends the kernel",
+  "after the end of all calls, Stop ends the kernel, as without this module",
   async ({ kernel, sandbox }) => {
     // The response of a notebook is that of fetch: its body, copies and readers.
     const shown = await run(

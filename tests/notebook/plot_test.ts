@@ -119,7 +119,7 @@ Deno.test("times as text are dates before Observable Plot sees them", async () =
   }
 });
 
-Deno.test("a column that no row has is named, with the nearest one", async () => {
+Deno.test("the error for a column that no row has shows its name and the nearest one", async () => {
   const error = await assertRejects(
     () => plot({ marks: (Plot) => Plot.dot(ROWS, { x: "time", y: "temperaturC" }) }),
     TypeError,
@@ -201,7 +201,7 @@ Deno.test("plot() says what is wrong with its options, and what to write instead
   assertStringIncludes(conditional["text/html"] ?? "", "<img");
 });
 
-Deno.test("plot() draws a picture that is XML, whatever stands in rows, links and words", async () => {
+Deno.test("plot() draws a picture that is valid XML, whatever the rows, links and texts contain", async () => {
   const hostile = 'a\x00b\x08c & <d> "e"';
   const { svg, pictures, html } = await drawn({
     title: hostile,
@@ -224,7 +224,7 @@ Deno.test("plot() draws a picture that is XML, whatever stands in rows, links an
   }
 });
 
-Deno.test("only plot() loads packages: show() and table() work where there is none", () =>
+Deno.test("only plot() loads packages: show() and table() work without any", () =>
   inFolder((cwd) =>
     inFolder(async (cache) => {
       const script = `

@@ -137,7 +137,7 @@ Deno.test("table() has a column for each name that any row has, and leaves empty
   assertEquals(cellsOf(html(rows)), [["a", "b"], ["1", ""], ["2", "null"], ["", ""]]);
 });
 
-Deno.test("table() takes columns in the order that is asked, and says how many there are", () => {
+Deno.test("table() shows the requested columns in their order, and the number of all columns", () => {
   const options = { columns: ["elevationM"], caption: "Heights <m>" };
   const markup = html(STATIONS, options);
   assertEquals(cellsOf(markup), [["elevationM"], ["6"], ["2074"]]);
@@ -181,7 +181,7 @@ Deno.test("table() lets nothing of the data be markup or move the cursor", () =>
   assertEquals((markup + text(rows)).includes("\x1b"), false);
 });
 
-Deno.test("table() cuts a long cell, and all of it is there behind a click", () => {
+Deno.test("table() cuts a long cell, and a click shows all of it", () => {
   const long = Array.from({ length: 40 }, (_, at) => `word${at}`).join("\n");
   const [, [cell = ""] = []] = cellsOf(html([{ long }]));
   const [, summary, all] = /<summary[^>]*>(.*?)<\/summary><div[^>]*>(.*)<\/div>/.exec(cell) ?? [];
@@ -191,7 +191,7 @@ Deno.test("table() cuts a long cell, and all of it is there behind a click", () 
   assertEquals(text([{ long }]).split("\n")[2], `${long.replaceAll("\n", " ").slice(0, 40)}…`);
 });
 
-Deno.test("table() as text is no wider than a page, and names the columns that do not fit", () => {
+Deno.test("table() as text is no wider than a page, and lists the columns that do not fit", () => {
   const names = Array.from({ length: 12 }, (_, at) => `column number ${at}`);
   const lines = text([Object.fromEntries(names.map((name) => [name, 1]))]).split("\n");
   assertEquals(lines.slice(0, 3).every((line) => line.length <= 80), true);

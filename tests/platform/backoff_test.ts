@@ -14,7 +14,7 @@ Deno.test("pauseBeforeRetryMs() is at least what the server asks for", () => {
   assertEquals(pauseBeforeRetryMs(0, 1, 1_000, () => 0.5), 150);
 });
 
-Deno.test("retryAfterMs() reads seconds, and an instant by the clock of the answer", () => {
+Deno.test("retryAfterMs() reads seconds, and a point in time by the clock of the response", () => {
   const NOW = Date.UTC(2030, 0, 1);
   const at = (ms: number) => new Date(NOW + ms).toUTCString();
   const read = (headers: HeadersInit) => retryAfterMs(new Headers(headers), NOW);

@@ -94,7 +94,7 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
   });
 
   test({
-    ...needing(noGit, "asking git runs nothing that a project's configuration names"),
+    ...needing(noGit, "checks with git run no program of a project's configuration"),
   }, async () => {
     await withRepository(async (root) => {
       const ran = () => [...Deno.readDirSync(root)].some(({ name }) => name === "ran");

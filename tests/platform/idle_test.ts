@@ -155,7 +155,7 @@ Deno.test("a download without headers is requested again, and ends with API_TIME
       assertEquals([...Deno.readDirSync(folder)], []);
     })));
 
-Deno.test("what cannot be requested again is API_TIMEOUT at once", () =>
+Deno.test("a request that cannot be repeated is API_TIMEOUT at once", () =>
   inIdleWorld(() => undefined, ({ session, asked }) =>
     inFolder(async (folder) => {
       const init = { method: "POST", body: "x" };
@@ -206,7 +206,7 @@ Deno.test("0 means no idle timeout, and no timer", () =>
     assertEquals(timers.asked, []);
   }));
 
-Deno.test("a call that ended leaves no timer that keeps the process alive", async () => {
+Deno.test("after a call, no timer keeps the process alive", async () => {
   const listeners = new Set<unknown>();
   await using world = portless({
     api: () => Response.json({ rows: 3 }),

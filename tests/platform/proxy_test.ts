@@ -52,7 +52,7 @@ for (const [what, more] of Object.entries(variables)) {
   });
 }
 
-Deno.test("what is not loopback goes through the proxy, unread", async () => {
+Deno.test("requests beyond loopback go through the proxy, encrypted", async () => {
   await using proxy = startTcpCapture([rawAnswer(502, "")]);
   await inFolder(async (folder) => {
     const script = `

@@ -31,19 +31,19 @@ Deno.test("on Windows a file that another program has open for a moment is repla
   }
 });
 
-Deno.test("one that stays open is given up after a second", async () => {
+Deno.test("a save gives up after a second if another program keeps the file open", async () => {
   using system = failing(Infinity, SHARED);
   await assertRejects(() => renameOver("a", "b", () => true), Error, "os error 32");
   assertEquals(system.seen.waited, 1_000);
 });
 
-Deno.test("what an editor saves while it is waited for is not overwritten", async () => {
+Deno.test("an editor's save during the wait is not overwritten", async () => {
   using system = failing(Infinity, DENIED);
   assertEquals(await renameOver("a", "b", () => system.seen.waited === 0), false);
   assertEquals(system.seen.renames, 1);
 });
 
-Deno.test("other failures, and those of other systems, are said at once", async () => {
+Deno.test("other failures, and those of other systems, are reported at once", async () => {
   const readOnly = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   for (
     const error of [readOnly, new Error("I/O error (os error 5)"), new Error("(os error 112)")]

@@ -67,7 +67,7 @@ Deno.test("redact() withholds a part of a password that begins or ends with a co
   }
 });
 
-Deno.test("redact() keeps what a provider says of itself, beside any usual secret", () => {
+Deno.test("redact() keeps a provider's message, whatever the usual secrets are", () => {
   const secrets = [PASSWORD, TOKEN, "Summer2031!", "correct horse"].map((it) => new Secret(it));
   const sentences = [
     "Request not allowed due to security reasons.",

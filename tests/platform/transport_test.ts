@@ -81,7 +81,7 @@ for (const [message, words, mayPass, isUnsent] of failures) {
   });
 }
 
-Deno.test("an error that nobody knows is not quoted, and may pass", () => {
+Deno.test("an unknown error is not quoted, and counts as transient", () => {
   const unknown = {
     words: "the request failed",
     fix: undefined,

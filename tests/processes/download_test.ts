@@ -34,7 +34,7 @@ async function partOf(folder: string, size: number): Promise<void> {
 }
 
 Deno.test(
-  "a killed download goes on in the next process: nothing twice, memory flat",
+  "the next process resumes a killed download: no byte twice, constant memory",
   () =>
     inFolder(async (folder) => {
       await using sandbox = await startSandbox();

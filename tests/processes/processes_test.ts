@@ -14,7 +14,7 @@ Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env",
   await assertOneRefresh({ processes: 3, callsEach: 10 });
 });
 
-Deno.test("each time a token ends, one GetTokensFromRefreshToken serves 3 new processes, and none is refused", async () => {
+Deno.test("each time a token expires, one GetTokensFromRefreshToken serves 3 new processes, and none is refused", async () => {
   await assertOneRefresh({ processes: 3, callsEach: 10, rotation: "get-tokens", periods: 2 });
 });
 
@@ -83,7 +83,7 @@ Deno.test("a process that is killed as it sends a new token leaves the next refr
 /** The lock is there or not: nothing waits. */
 const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
 
-Deno.test("a process that holds the lock for too long is passed by, and that is said", async () => {
+Deno.test("if a process holds the lock for too long, others refresh without it and report that", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const { lock } = await lockEnvFile(world.envFile, 0, AT_ONCE);
@@ -99,7 +99,7 @@ Deno.test("a process that holds the lock for too long is passed by, and that is 
   assertEquals(names.sort(), [".env", ".env.lock"]);
 });
 
-Deno.test("while another process holds the lock, a token that is good is used as it is", async () => {
+Deno.test("while another process holds the lock, a valid token is used unchanged", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const token = await world.session.accessToken();

@@ -45,7 +45,7 @@ const ASKED: [step: string, names: string[], parameters?: Record<string, string>
   ["constructor", []],
 ];
 
-Deno.test("each further step asks for what its answer must have", () => {
+Deno.test("each further step lists the values that its answer must contain", () => {
   for (const [step, names, parameters] of ASKED) assertEquals(asked(step, parameters), names, step);
   const untested = STEP_NAMES.filter((name) => ASKED.every(([step]) => step !== name));
   assertEquals(untested, [], "steps without an example");
@@ -77,7 +77,7 @@ Deno.test("a custom question shows what the provider says, without the user's na
   );
 });
 
-Deno.test("troubleshooting names each further step", () => {
+Deno.test("docs/troubleshooting.md contains each further step", () => {
   const text = documentText("docs/troubleshooting.md");
   const [, section = ""] = /^## CHALLENGE_REQUIRED$([^]*?)^## /m.exec(text) ?? [];
   const missing = STEP_NAMES.filter((name) => !section.includes(`\`${name}\``));

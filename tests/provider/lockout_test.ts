@@ -54,7 +54,7 @@ Deno.test("a wrong password for another name ends the row, and no earlier name i
   assertMatch(message, /2 passwords in a row/);
 });
 
-Deno.test("failures that say nothing of the password do not count, and do not end the row", async () => {
+Deno.test("failures unrelated to the password are not counted, and do not reset the count", async () => {
   const { world, name } = withUser();
   await using _ = world;
   await rejection(world.session.login(wrong(name)));

@@ -34,7 +34,7 @@ Deno.test("a device that was removed ends the session, and the next login works"
   }
 });
 
-Deno.test("a pool that tracks devices and gives none refuses each refresh, and the login stays", async () => {
+Deno.test("a pool that tracks devices and creates none refuses each refresh, and the login is kept", async () => {
   await using world = portless({ sandbox: { trackDevices: "withheld" } });
   assertEquals((await world.session.login()).warnings, []);
   assertEquals((await errorOf(world.session.refresh())).code, "REFRESH_REJECTED");
@@ -125,7 +125,7 @@ Deno.test("an answer that a refusal repeats is withheld, unless it is shorter th
   assertMatch(await shownOf("q7xz"), /OddException: \[withheld: it repeats a secret\]/);
 });
 
-Deno.test("what is neither token, step nor verdict ends a further step as an odd answer", async () => {
+Deno.test("a response without token, step or error ends a further step as UNEXPECTED_RESPONSE", async () => {
   for (const odd of [{}, { Status: "PENDING" }, { Status: "" }, { SecretCode: "no key!" }]) {
     const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
     const { session } = cannedSession({}, jsonAnswer(step), jsonAnswer(odd));
@@ -150,7 +150,7 @@ Deno.test("a user who is gone at a further step starts over", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a message is read where it stands, also beside an empty one", async () => {
+Deno.test("a message is found in any field, even next to an empty one", async () => {
   const said = "Größe und Übermaß";
   const told = async (answer: () => Response) => {
     const { session } = cannedSession({}, answer);
@@ -172,7 +172,7 @@ async function askedWith(options: SessionOptions) {
   return [new URL(url).host, headers?.get("x-amz-target") ?? "none"];
 }
 
-Deno.test("regions of China have a domain of their own, and the same words", async () => {
+Deno.test("regions of China have a separate domain, and the same protocol names", async () => {
   const target = "AWSCognitoIdentityProviderService.InitiateAuth";
   const host = "cognito-idp.cn-north-1.amazonaws.com.cn";
   const region = "cn-north-1";

@@ -70,7 +70,7 @@ Deno.test("auto tries username, sub and login name, then no hash", async () => {
   ]);
 });
 
-Deno.test("auto hashes the login name where the token names nobody", async () => {
+Deno.test("auto hashes the login name if the token contains no user", async () => {
   await using world = portless({
     provider: (sent) =>
       tokenAnswer({

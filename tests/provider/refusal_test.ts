@@ -63,7 +63,7 @@ Deno.test("an error as plain text is understood, too", async () => {
   assertEquals((await refreshError(text("UserNotFoundException"))).code, "REFRESH_REJECTED");
 });
 
-Deno.test("an error in the header of an answer without a body is understood too", async () => {
+Deno.test("an error in the header of a response without a body is understood, too", async () => {
   const header = { "x-amzn-ErrorType": "ResourceNotFoundException:" };
   const answer: Canned = () => new Response(null, { status: 400, headers: header });
   assertEquals((await loginError(answer)).code, "CLIENT_UNKNOWN");

@@ -289,7 +289,7 @@ function shownTo(secret: string, name: string, message: string) {
   return readRefusal({ flow: "login", secrets: [new Secret(secret)] }, answer, json);
 }
 
-Deno.test("what the provider says is shown also if a password has one of its common words", () => {
+Deno.test("the provider's message is shown even if a password is one of its common words", () => {
   const sentences = [
     "Incorrect username or password",
     "Password attempts exceeded",
@@ -312,7 +312,7 @@ Deno.test("a refusal without a message says so", () => {
   assertEquals(seen, "status 400, OtherException: no message");
 });
 
-Deno.test("a name that nobody knows is shown up to 80 characters", () => {
+Deno.test("up to 80 characters of an unknown name are shown", () => {
   const { providerCode } = shownTo("a secret", "X".repeat(81), "");
   assertEquals(providerCode, `${"X".repeat(80)}…`);
   assertEquals(shownTo("a secret", "X".repeat(80), "").providerCode, "X".repeat(80));
@@ -326,7 +326,7 @@ const SECTIONS = new Map(
   }),
 );
 
-Deno.test("troubleshooting names what the provider says of each refusal, under its code", () => {
+Deno.test("docs/troubleshooting.md quotes the provider's message for each refusal, under its code", () => {
   const missing = REFUSALS.flatMap(({ code, names = [], says }) => {
     const section = SECTIONS.get(code) ?? "";
     const wanted = names.filter((each) => typeof each === "string");

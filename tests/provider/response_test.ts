@@ -60,7 +60,7 @@ const lenient: [string, unknown, boolean][] = [
   }, true],
 ];
 for (const [what, body, canRefresh] of lenient) {
-  Deno.test(`login() takes an answer with ${what}`, async () => {
+  Deno.test(`login() accepts a response with ${what}`, async () => {
     const { session } = sessionWith(jsonAnswer(body));
     assertEquals((await session.login()).canRefresh, canRefresh);
     assertEquals(await session.accessToken(), "opaque-access-token");
@@ -100,7 +100,7 @@ Deno.test("a challenge with odd or no parameters is still a challenge", async ()
   }
 });
 
-Deno.test("a provider that is not there is UNREACHABLE and names its host only", async () => {
+Deno.test("a provider that cannot be reached is UNREACHABLE, and the error shows only its host", async () => {
   const { session } = sessionWith(refusedConnection);
   const error = await assertRejects(() => session.login(), ProviderError);
   assertEquals([error.code, error.status], ["UNREACHABLE", undefined]);

@@ -55,7 +55,7 @@ Deno.test("no call is held back for more than 15 minutes", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a quota that names a time holds back too, a refusal does not", async () => {
+Deno.test("a quota with a time delays later calls, too, a refusal does not", async () => {
   const headers = { "retry-after": "600" };
   const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
   const one = publicSession({}, quota);
@@ -79,7 +79,7 @@ Deno.test("all sessions at the endpoint wait, those at another do not", async ()
   assertEquals([one.asked.length, same.asked.length], [1, 0]);
 });
 
-Deno.test("a pause that was waited for holds back nothing afterwards", async () => {
+Deno.test("a pause that has passed delays nothing afterwards", async () => {
   const { session, asked } = publicSession(
     // The clocks stand still in the pause.
     { sleep: () => Promise.resolve() },
@@ -91,7 +91,7 @@ Deno.test("a pause that was waited for holds back nothing afterwards", async () 
   assertEquals(asked.length, 3);
 });
 
-Deno.test("a failure without Retry-After holds back nothing", async () => {
+Deno.test("a failure without Retry-After delays nothing", async () => {
   const busy: Canned = () => new Response("", { status: 429 });
   const { session, asked } = publicSession({}, busy, busy, busy, busy, tokenAnswer());
   await throttled(session.login());
@@ -108,7 +108,7 @@ const optional = [
   ["ConfirmDevice", undefined, 0],
 ] as const;
 for (const [operation, logout, seconds] of optional) {
-  Deno.test(`a ${operation} that is throttled holds back no login`, async () => {
+  Deno.test(`a throttled ${operation} does not delay a login`, async () => {
     let asked = 0;
     const NewDeviceMetadata = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
     await using world = portless({

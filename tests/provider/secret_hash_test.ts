@@ -5,7 +5,7 @@ import { computeSecretHash } from "../../mod.ts";
 import data from "../data/secret_hash_vectors.json" with { type: "json" };
 
 for (const { name, username, clientId, clientSecret, hash } of data.vectors) {
-  Deno.test(`computeSecretHash() gives what openssl gives for ${name}`, async () => {
+  Deno.test(`computeSecretHash() returns the same as openssl for ${name}`, async () => {
     assertEquals(await computeSecretHash(username, clientId, clientSecret), hash);
   });
 }
@@ -21,7 +21,7 @@ Deno.test("computeSecretHash() agrees with a second implementation on any text",
   );
 });
 
-Deno.test("computeSecretHash() takes no wrong type and names the argument, not the value", async () => {
+Deno.test("computeSecretHash() rejects wrong types, with the argument's name and not its value", async () => {
   const loose = computeSecretHash as (...values: unknown[]) => Promise<string>;
   const wrong: [string, unknown[]][] = [
     ["username", [undefined, "id", "top-secret-value"]],

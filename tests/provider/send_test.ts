@@ -29,7 +29,7 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
 const status = (code: number, headers: Record<string, string> = {}): Canned => () =>
   new Response("", { status: code, headers });
 
-Deno.test("a connection without trust is not tried again and says so", async () => {
+Deno.test("an untrusted connection is not tried again, and the error says why", async () => {
   const untrusted: Canned = () => {
     throw new TypeError("error sending request for url (https://provider.example/)", {
       cause: new Error("client error (Connect): invalid peer certificate: UnknownIssuer"),
@@ -42,7 +42,7 @@ Deno.test("a connection without trust is not tried again and says so", async () 
   assertMatch(error.fix, /DENO_TLS_CA_STORE=mozilla,system before Deno starts .*kernel\.json/);
 });
 
-Deno.test("a login that is answered at 0.8 of the deadline succeeds", async () => {
+Deno.test("a login whose response arrives at 0.8 of the deadline succeeds", async () => {
   using timeouts = heldTimeouts();
   const answer = late(8_000, tokenAnswer(), timeouts);
   const { session, asked } = publicSession({ timeoutMs: 10_000 }, answer);
@@ -64,7 +64,7 @@ Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follow
   assertEquals(asked.length, 4, "a request without an answer by then is repeated");
 });
 
-Deno.test("an answer without a Date says nothing of the clock", async () => {
+Deno.test("a response without a Date does not reveal a wrong clock", async () => {
   for (const date of [undefined, "", "soon", "NaN"]) {
     const headers = date === undefined ? {} : { date };
     const { session } = publicSession({}, tokenAnswer(TOKENS, headers));
@@ -77,7 +77,7 @@ Deno.test("an answer without a Date says nothing of the clock", async () => {
   }
 });
 
-Deno.test("a session that is about to learn that it rotates tells a 503 as it is", async () => {
+Deno.test("if the attempt to refresh with rotation fails, that failure is reported", async () => {
   const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
   const busy = publicSession({}, tokenAnswer(), flow, status(503));
   await busy.session.login();

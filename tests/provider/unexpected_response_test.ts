@@ -78,7 +78,7 @@ for (const [what, answer, status, seen] of unexpected) {
   });
 }
 
-Deno.test("an answer that is far too large is UNEXPECTED_RESPONSE and not read to its end", async () => {
+Deno.test("a response that is far too large is UNEXPECTED_RESPONSE and not read to its end", async () => {
   let read = 0;
   const endless = new ReadableStream({
     pull(controller) {

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { callApi, fault, logIn, loginBody, sandboxAt, sandboxTest, send } from "./requests.ts";
 
-Deno.test("failure with a status answers in the shape of the system, so many times", async () => {
+Deno.test("a failure with a status responds in the format of the system, the given number of times", async () => {
   const failures = [{ at: "token" as const, status: 503, times: 2 }];
   const { sandbox } = sandboxAt({ failures });
   await using _ = sandbox;
@@ -14,7 +14,7 @@ Deno.test("failure with a status answers in the shape of the system, so many tim
   assertEquals(failures[0]?.times, 2, "the caller's own list is not touched");
 });
 
-sandboxTest("failure gives its own headers and body, and hits one system only", {
+sandboxTest("a failure responds with the given headers and body, and affects one system only", {
   failures: [{
     at: "api",
     status: 429,

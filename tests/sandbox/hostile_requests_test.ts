@@ -40,7 +40,7 @@ Deno.test("the sandbox refuses the host name of a stranger on all its ports", as
   assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [0, 0]);
 });
 
-Deno.test("the sandbox answers under each loopback name, with any port or none", async () => {
+Deno.test("the sandbox responds under each loopback name, with any port or none", async () => {
   await using sandbox = await startSandbox();
   for (const name of ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]) {
     for (const host of [name, `${name}:${new URL(sandbox.apiUrl).port}`, `${name}:9`]) {
@@ -72,7 +72,7 @@ const ODD_LINES = [
 // Windows drops an answer that is followed by a reset, as that to a request which is not read whole.
 if (Deno.build.os !== "windows") ODD_LINES.push(`GET /${"x".repeat(100_000)} HTTP/1.1`);
 
-Deno.test("the sandbox answers odd methods and targets with 4xx", async () => {
+Deno.test("the sandbox rejects odd methods and targets with 4xx", async () => {
   await using sandbox = await startSandbox();
   for (const system of SYSTEMS) {
     for (const line of ODD_LINES) {

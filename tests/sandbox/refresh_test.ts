@@ -27,7 +27,7 @@ function getTokens(sandbox: Sandbox, token: unknown, fields: Body = {}): Promise
 }
 
 sandboxTest(
-  "refresh token is good until the days since the login are over",
+  "a refresh token is valid for the configured days after the login",
   { refreshDays: 2 },
   async ({ sandbox, clock }) => {
     const { RefreshToken } = await logIn(sandbox);
@@ -141,7 +141,7 @@ sandboxTest("rotation lets exactly one of two refreshes at once succeed", {
   assertEquals(both.map((answer) => answer.status).sort(), [200, 400]);
 });
 
-sandboxTest("graceSeconds keeps a replaced refresh token good for that long, not longer", {
+sandboxTest("graceSeconds keeps a replaced refresh token valid for exactly that time", {
   rotateRefreshTokens: true,
   graceSeconds: 10,
 }, async ({ sandbox, clock }) => {
@@ -193,16 +193,20 @@ for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
     assertEquals((await use(sandbox, fork)).status, 200);
   });
 
-  sandboxTest(`${name}: a replay after the grace is refused and the newest stays good`, {
-    rotateRefreshTokens,
-    graceSeconds: 10,
-  }, async ({ sandbox, clock }) => {
-    const { RefreshToken } = await logIn(sandbox);
-    const newest = (await use(sandbox, RefreshToken)).result.RefreshToken;
-    clock.advance(10);
-    assertMatch(fault(await use(sandbox, RefreshToken)), refused);
-    assertEquals((await use(sandbox, newest)).status, 200);
-  });
+  sandboxTest(
+    `${name}: a replay after the grace period is refused, and the newest token stays valid`,
+    {
+      rotateRefreshTokens,
+      graceSeconds: 10,
+    },
+    async ({ sandbox, clock }) => {
+      const { RefreshToken } = await logIn(sandbox);
+      const newest = (await use(sandbox, RefreshToken)).result.RefreshToken;
+      clock.advance(10);
+      assertMatch(fault(await use(sandbox, RefreshToken)), refused);
+      assertEquals((await use(sandbox, newest)).status, 200);
+    },
+  );
 }
 
 sandboxTest('rotateRefreshTokens "get-tokens" refreshes by GetTokensFromRefreshToken only', {

@@ -75,7 +75,7 @@ Deno.test("close() frees the ports, cuts waiting requests and may be called agai
   await sandbox.close();
 });
 
-Deno.test("startSandbox() adds loopback to NO_PROXY and keeps what is there", async () => {
+Deno.test("startSandbox() adds loopback to NO_PROXY and keeps the existing hosts", async () => {
   const variables = { NO_PROXY: "intranet.example, localhost", no_proxy: undefined };
   await withEnvironment(variables, async () => {
     for (let count = 0; count < 2; count++) await (await startSandbox()).close();

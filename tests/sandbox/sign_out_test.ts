@@ -51,32 +51,36 @@ sandboxTest("signOutEverywhere() ends all sessions so far, and no later ones", {
 });
 
 for (const aliasSignIn of [false, true]) {
-  sandboxTest(`signOutEverywhere(username) ends nobody else's, aliasSignIn ${aliasSignIn}`, {
-    aliasSignIn,
-  }, async ({ sandbox }) => {
-    const other = { username: "ada", password: "Other-1", email: "ada@sandbox.example" };
-    sandbox.addUser(other);
-    const otherName = aliasSignIn ? other.email : other.username;
-    const parameters = {
-      USERNAME: otherName,
-      PASSWORD: other.password,
-      SECRET_HASH: hash(sandbox, otherName),
-    };
-    const mine = await logIn(sandbox);
-    const theirs = (await send(sandbox, loginBody(sandbox, parameters))).result;
-    const myCookie = await portalCookie(sandbox);
-    const theirCookie = await portalCookie(sandbox, { ...other, username: otherName });
-    sandbox.signOutEverywhere(otherName);
-    assertEquals(await tryRefresh(sandbox, theirs.RefreshToken), REVOKED);
-    assertEquals(await tryApi(sandbox, theirs.AccessToken), 401);
-    assertEquals(await tryPortal(sandbox, theirCookie), 303);
-    assertEquals(await tryRefresh(sandbox, mine.RefreshToken), "200");
-    assertEquals(await tryApi(sandbox, mine.AccessToken), 200);
-    assertEquals(await tryPortal(sandbox, myCookie), 200);
-  });
+  sandboxTest(
+    `signOutEverywhere(username) ends no other user's sessions, aliasSignIn ${aliasSignIn}`,
+    {
+      aliasSignIn,
+    },
+    async ({ sandbox }) => {
+      const other = { username: "ada", password: "Other-1", email: "ada@sandbox.example" };
+      sandbox.addUser(other);
+      const otherName = aliasSignIn ? other.email : other.username;
+      const parameters = {
+        USERNAME: otherName,
+        PASSWORD: other.password,
+        SECRET_HASH: hash(sandbox, otherName),
+      };
+      const mine = await logIn(sandbox);
+      const theirs = (await send(sandbox, loginBody(sandbox, parameters))).result;
+      const myCookie = await portalCookie(sandbox);
+      const theirCookie = await portalCookie(sandbox, { ...other, username: otherName });
+      sandbox.signOutEverywhere(otherName);
+      assertEquals(await tryRefresh(sandbox, theirs.RefreshToken), REVOKED);
+      assertEquals(await tryApi(sandbox, theirs.AccessToken), 401);
+      assertEquals(await tryPortal(sandbox, theirCookie), 303);
+      assertEquals(await tryRefresh(sandbox, mine.RefreshToken), "200");
+      assertEquals(await tryApi(sandbox, mine.AccessToken), 200);
+      assertEquals(await tryPortal(sandbox, myCookie), 200);
+    },
+  );
 }
 
-Deno.test("signOutEverywhere() refuses a name that nobody has", () => {
+Deno.test("signOutEverywhere() rejects an unknown name", () => {
   const { sandbox } = sandboxAt();
   assertThrows(() => sandbox.signOutEverywhere("nobody"), TypeError, "addUser()");
 });

@@ -12,7 +12,7 @@ import {
 } from "./requests.ts";
 
 sandboxTest(
-  "token endpoint answers a login as section 2.2 prints it",
+  "the token endpoint responds to a login as section 2.2 shows",
   { accessTokenSeconds: 600 },
   async ({ sandbox, clock }) => {
     const { status, headers, body, result } = await send(sandbox, loginBody(sandbox));
@@ -35,7 +35,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "token endpoint answers a refresh with a new access token and no refresh token",
+  "the token endpoint responds to a refresh with a new access token and no refresh token",
   {},
   async ({ sandbox, clock }) => {
     const first = await logIn(sandbox);

@@ -98,7 +98,7 @@ Deno.test("a session of which nothing special was learned keeps five lines, with
   }
 });
 
-Deno.test("what a session learned of one account is not tried with the next", async () => {
+Deno.test("facts about one account are not used for the next", async () => {
   await using world = portless({ sandbox: { rotateRefreshTokens: "get-tokens" } });
   await world.session.login();
   await world.session.refresh();
@@ -135,7 +135,7 @@ Deno.test("a client id that changes in the .env is not swallowed by a doctor or 
   }
 });
 
-Deno.test("a portal token that the API rejected is known as such, and login() does not keep it", async () => {
+Deno.test("login() does not keep a portal token that the API rejected", async () => {
   await using world = portless();
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.sandbox.expireAccessTokens();
@@ -174,7 +174,7 @@ Deno.test("a refusal for good after a 401 removes the refresh token, here and in
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("an opaque token in the file that names nobody is not given the name in the settings", async () => {
+Deno.test("an opaque token in the file is not attributed to the user name in the settings", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");
   assertEquals(world.session.status().username, undefined);
@@ -206,7 +206,7 @@ Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither
   }
 });
 
-Deno.test("an ACCESS_TOKEN in a .env counts where a line of ours or the token tells whose it is", async () => {
+Deno.test("an ACCESS_TOKEN in a .env is used if one of our lines or the token shows the owner", async () => {
   const exp = 4_102_444_800;
   for (
     const text of [
@@ -223,7 +223,7 @@ Deno.test("an ACCESS_TOKEN in a .env counts where a line of ours or the token te
   }
 });
 
-Deno.test("a portal string that tells nothing of itself is still there for the next process", () =>
+Deno.test("the next process finds a portal string, even if its token cannot be read", () =>
   inFileAlone("", async (session, envFile) => {
     await session.login({ portalToken: "bearer opaque-portal-string" });
     assertEquals(await createSession({ envFile }).accessToken(), "opaque-portal-string");
@@ -252,7 +252,7 @@ Deno.test("a refresh records the provider of a session that was saved without it
   assertEquals(linesOf(world.envFile).AUTH_SESSION, `provider:${provider}`);
 });
 
-Deno.test("a login is not saved if the .env names another account by then", async () => {
+Deno.test("a login is not saved if the .env has changed to another account", async () => {
   await using world = portless({ file: true });
   const { clientId = "", ...options } = world.options;
   Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);

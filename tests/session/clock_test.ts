@@ -18,7 +18,7 @@ const told: [seconds: number, warning: RegExp | undefined][] = [
   [5 * HOUR, /clock is 5 h.* ahead/],
 ];
 for (const [seconds, warning] of told) {
-  Deno.test(`a clock that is ${seconds} s off is ${warning ? "said, once" : "not said"}`, async () => {
+  Deno.test(`a clock that is ${seconds} s off is ${warning ? "reported once" : "not reported"}`, async () => {
     await using world = portless();
     world.clock.jump(seconds);
     await world.session.login();
@@ -30,7 +30,7 @@ for (const [seconds, warning] of told) {
   });
 }
 
-Deno.test("a provider that tells no time at a refresh is believed by its token, or says nothing", async () => {
+Deno.test("without a Date at a refresh, the token's time is used, if it has one", async () => {
   for (const hours of [-3, 3]) {
     let isOpaque = false;
     await using world = portless({
@@ -70,7 +70,7 @@ Deno.test("a portal token lives as long as it says where the clock is behind", a
   assertEquals(world.called.length, 0);
 });
 
-Deno.test("a portal token where the clock is ahead is taken once the provider told the time", async () => {
+Deno.test("with a fast clock, a portal token is accepted once the provider's time is known", async () => {
   await using world = portless();
   world.clock.jump(2 * HOUR);
   const portalToken = await world.sandbox.portalToken();
@@ -83,7 +83,7 @@ Deno.test("a portal token where the clock is ahead is taken once the provider to
   assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
 });
 
-Deno.test("a clock that jumps forward and back leaves a good token good", async () => {
+Deno.test("a clock that jumps forward and back does not end a valid token", async () => {
   await using world = portless();
   await world.session.login();
   world.clock.jump(10 * HOUR);

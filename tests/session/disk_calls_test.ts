@@ -17,7 +17,7 @@ Deno.test("a refresh of an expired session asks the disk for little", async () =
   assert(counts.reads > 0 && counts.stats > 0);
 });
 
-Deno.test("a hundred calls that meet an expired session ask the disk for as much as one", async () => {
+Deno.test("a hundred calls with an expired session access the disk as often as one", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const asked = async (calls: number) => {
@@ -33,7 +33,7 @@ Deno.test("a hundred calls that meet an expired session ask the disk for as much
   assertEquals(world.refreshes(), 3);
 });
 
-Deno.test("a call with a good token asks the disk for nothing", async () => {
+Deno.test("a call with a valid token does not access the disk", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   // The first call asks which proxies are named.

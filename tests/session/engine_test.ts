@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
 import { linesOf, portless } from "../support/portless.ts";
 
-Deno.test("status() tells of a logout and a login in another process", async () => {
+Deno.test("status() shows a logout and a login of another process", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const next = world.another();
@@ -37,7 +37,7 @@ Deno.test("a logout before another account is set is done", async () => {
 });
 
 Deno.test({
-  name: "logout() leaves a file that holds no tokens as it is, also where it cannot be written",
+  name: "logout() leaves a file without tokens unchanged, even if it is read-only",
   permissions: { read: true, write: false, env: true, net: false },
   fn: async () => {
     const envFile = new URL("../../LICENSE", import.meta.url);
@@ -48,7 +48,7 @@ Deno.test({
   },
 });
 
-Deno.test("logout() changes no permission bits of a file that holds no tokens", async () => {
+Deno.test("logout() does not change the permission bits of a file without tokens", async () => {
   await using world = portless({ file: true });
   await Deno.writeTextFile(world.envFile, "OTHER=1\n", { mode: 0o644 });
   await Deno.chmod(world.envFile, 0o644);

@@ -48,7 +48,7 @@ Deno.test("an early refresh is spread by chance", async () => {
   assert(times.size > 5, `30 sessions refreshed at ${times.size} different seconds`);
 });
 
-Deno.test("an hour of calls with 5-minute tokens meets no 401 and refreshes once a token", async () => {
+Deno.test("an hour of calls with 5-minute tokens causes no 401, and one refresh per token", async () => {
   await using world = portless({ sandbox: { accessTokenSeconds: 300 } });
   await world.session.login();
   for (let i = 0; i < 360; i++) {
@@ -124,7 +124,7 @@ Deno.test("a wall clock set back does not keep a token alive", async () => {
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("a slow provider's answer is counted from when it was asked", async () => {
+Deno.test("the lifetime of a token is measured from the request, even if the provider is slow", async () => {
   await using world = lasting(1_800);
   const start = world.clock.now();
   const held = world.hold();
@@ -135,7 +135,7 @@ Deno.test("a slow provider's answer is counted from when it was asked", async ()
   assertEquals((await login).accessTokenExpiresAt, new Date(start + 1_800_000));
 });
 
-Deno.test("a machine whose clock is wrong has good tokens for their whole life", async () => {
+Deno.test("on a machine with a wrong clock, tokens are used for their whole lifetime", async () => {
   for (const hours of [-48, -2, 2, 48]) {
     await using world = portless();
     world.clock.jump(hours * 3_600);
@@ -170,7 +170,7 @@ Deno.test("an expired token that cannot be refreshed fails before any request", 
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("the error of a session that cannot be refreshed tells the expiry and the way to a new token", async () => {
+Deno.test("the error of a session that cannot be refreshed shows the expiry and the way to a new token", async () => {
   for (
     const [seconds, expiry] of [
       [0, "expires in 30 minutes"],
@@ -198,7 +198,7 @@ Deno.test("the error of a session that cannot be refreshed tells the expiry and 
   );
 });
 
-Deno.test("an early refresh that fails uses the good token, says so, and is not repeated at once", async () => {
+Deno.test("if an early refresh fails, the valid token is used, with a warning, and the refresh is not repeated at once", async () => {
   await using world = portless();
   await world.session.login();
   const token = await world.session.accessToken();
@@ -231,7 +231,7 @@ Deno.test("a token that ends while its refresh fails is an error, rest or not", 
   assertEquals(world.called.length, 0);
 });
 
-Deno.test("accessToken() refreshes a token that is not good for as long as wanted", async () => {
+Deno.test("accessToken() refreshes a token that expires before the requested time", async () => {
   await using world = portless();
   await world.session.login();
   const token = await world.session.accessToken();

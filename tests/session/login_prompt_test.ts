@@ -43,7 +43,7 @@ Deno.test("login() asks for user name and password after Enter, the latter maske
   assertEquals(world.sent[0]?.parameters.USERNAME, "student");
 });
 
-Deno.test("the prompt for a password names the host that gets it, and the file that named the host", async () => {
+Deno.test("the prompt for a password shows the host that receives it, and the file with that host", async () => {
   await using world = portless({ file: true });
   const { authUrl = "", password = "", username: _, ...rest } = world.options;
   const inFile = `AUTH_URL=${authUrl}\nUSERNAME=student\u202e\n`;
@@ -78,7 +78,7 @@ Deno.test("the parts of a host all come from the strongest source that has one",
   );
 });
 
-Deno.test("a rejected password may be typed again once, and no more", async () => {
+Deno.test("a rejected password may be typed again once", async () => {
   await using world = portless();
   const wrong = "Not-The-Password-1";
   const second = answering("", "student", wrong, world.options.password ?? "");
@@ -118,7 +118,7 @@ Deno.test("a rejected login says where user name and password came from", async 
   assertMatch(typed.message, /user name.*\.env.*password.*typed/);
 });
 
-Deno.test("a prompt that answers later is waited for", async () => {
+Deno.test("login() waits for an asynchronous prompt", async () => {
   await using world = portless();
   const { prompt } = answering("", "student", world.options.password ?? "");
   const later: Ask = async (message, options) => {
@@ -237,7 +237,7 @@ Deno.test("a third text that is not a portal string ends the login", async () =>
   }
 });
 
-Deno.test("what is no portal string is not kept as a token where only that was asked for", async () => {
+Deno.test("text that is not a portal string is not kept as a token", async () => {
   await using world = portless();
   const session = asking(world, answering("hello").prompt);
   const error = await rejection(session.login({ strategy: "portal" }));
@@ -246,7 +246,7 @@ Deno.test("what is no portal string is not kept as a token where only that was a
   assertEquals(session.status().state, "none");
 });
 
-Deno.test("the prompt for a portal string names the hosts that get the token, and the file that named them", async () => {
+Deno.test("the prompt for a portal string shows the hosts that receive the token, and the file with these hosts", async () => {
   await using world = portless({ file: true });
   const { apiBaseUrl: _, ...rest } = world.options;
   const lines = "API_BASE_URL=https://api.example\nAPI_ALLOWED_ORIGINS=https://files.example\n";

@@ -73,7 +73,7 @@ Deno.test("an answer is not taken while another is on its way, and is taken afte
   assertEquals(await outcome((refused as ChallengeError).respond(right(world))), "valid");
 });
 
-Deno.test("what onChallenge throws ends the login as it is, and nothing more is sent", async () => {
+Deno.test("an error thrown by onChallenge ends the login unchanged, and nothing more is sent", async () => {
   await using world = worldOf(BY_MAIL);
   const reason = new Error("no phone at hand");
   const onChallenge = () => Promise.reject(reason);

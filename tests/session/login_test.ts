@@ -3,7 +3,7 @@ import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
-Deno.test("login() with user name and password gives a status and keeps the tokens", async () => {
+Deno.test("login() with user name and password returns a status and keeps the tokens", async () => {
   await using world = portless({ file: true });
   const status = await world.session.login();
   assertEquals(status.state, "valid");
@@ -32,7 +32,7 @@ Deno.test("login() with user name and password gives a status and keeps the toke
   }
 });
 
-Deno.test("login() keeps a session that is good, without a request", async () => {
+Deno.test("login() keeps a valid session, without a request", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const token = await world.session.accessToken();
@@ -45,7 +45,7 @@ Deno.test("login() keeps a session that is good, without a request", async () =>
   assertEquals(world.sent.length, 1);
 });
 
-Deno.test("login() keeps a session that a refresh makes good", async () => {
+Deno.test("login() keeps a session that can be refreshed", async () => {
   await using world = portless();
   await world.session.login();
   world.clock.advance(3_000);
@@ -62,7 +62,7 @@ Deno.test("login() logs in when the session is over", async () => {
   assertEquals([world.logins(), world.refreshes()], [2, 1]);
 });
 
-Deno.test("login() logs in where the refresh is refused for good, whatever the reason", async () => {
+Deno.test("login() logs in if the refresh is refused for good, whatever the reason", async () => {
   const refusals = [
     ["InvalidParameterException", "Initiate Auth method not supported."],
     ["NotAuthorizedException", "Unable to verify secret hash for client x"],
@@ -83,7 +83,7 @@ Deno.test("login() logs in where the refresh is refused for good, whatever the r
   }
 });
 
-Deno.test("login() asks the provider anew when an option asks for something", async () => {
+Deno.test("login() logs in again if an option requires it", async () => {
   await using world = portless();
   await world.session.login();
   const { username = "", password = "" } = world.options;
@@ -124,7 +124,7 @@ Deno.test("login() does not send the password of another user", async () => {
   assert(!passwords.includes(world.options.password), "the password belongs to another name");
 });
 
-Deno.test("a portal login needs no other setting and says that it cannot be refreshed", async () => {
+Deno.test("a portal login needs no other setting, and its status says that it cannot be refreshed", async () => {
   await using world = portless();
   const { clientId: _, clientSecret: __, userPoolId: ___, authUrl: ____, ...rest } = world.options;
   const session = createSession(rest);
@@ -143,7 +143,7 @@ Deno.test("a portal login needs no other setting and says that it cannot be refr
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a portal login asks for no settings that are there, and counts its last minute in seconds", async () => {
+Deno.test("a portal login does not ask for existing settings, and shows its last minute in seconds", async () => {
   await using world = portless();
   const { warnings } = await world.session.login({
     portalToken: await world.sandbox.portalToken(),
@@ -208,7 +208,7 @@ Deno.test("the list of what is missing leaves out what is set", async () => {
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("what to do about a missing password names no command and no file that do not help", async () => {
+Deno.test("the fix for a missing password contains no command or file that does not help", async () => {
   await using world = portless();
   const { password: _, ...rest } = world.options;
   const { envFile } = world;
@@ -263,7 +263,7 @@ Deno.test("aborting a login changes nothing", async () => {
   assertEquals([world.logins(), world.refreshes()], [2, 0]);
 });
 
-Deno.test("a strategy that is none is refused, naming those that are, and the option", async () => {
+Deno.test("an unknown strategy is refused with the option and its valid values", async () => {
   await using world = portless();
   const strategy = "magic" as "auto";
   const { message } = await rejection(world.session.login({ strategy }));

@@ -67,7 +67,7 @@ Deno.test("a login aborted while it waits for the lock changes neither session n
   assertEquals(world.session.status().source, "password");
 });
 
-Deno.test("of two logouts at once none resolves while tokens are in the file", async () => {
+Deno.test("of two simultaneous logouts, neither resolves while tokens are in the file", async () => {
   for (let round = 0; round < 10; round++) {
     await using world = shared();
     await world.session.login();
@@ -92,7 +92,7 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assertEquals(world.session.status().source, "portal");
 });
 
-Deno.test("where the API rejects the other process's token, too, the call refreshes", async () => {
+Deno.test("if the API rejects the other process's token, too, the call refreshes", async () => {
   await using world = shared();
   await world.session.login();
   await world.session.authFetch("/v1/whoami");
@@ -119,7 +119,7 @@ Deno.test("tokens that replace a refused refresh are refreshed if the API reject
   assertEquals([(await call).status, world.refreshes()], [200, 2]);
 });
 
-Deno.test("a call that is answered 401 is sent three times at most, whatever others save", async () => {
+Deno.test("a call that receives a 401 is sent at most three times, whatever others save", async () => {
   await using world = shared({
     api: (_, count) => {
       writeTokens(world, `saved-meanwhile-${count}`, "with-its-refresh-token");

@@ -344,7 +344,7 @@ Deno.test("a store that never calls the function, or twice, loses and repeats no
     assertEquals(table.record?.ACCESS_TOKEN, await twice.accessToken());
   }));
 
-Deno.test("a read that never ends holds up no valid token; if it ends later, it is outdated", () => {
+Deno.test("a read that never ends does not delay a call with a valid token; if it ends later, it is outdated", () => {
   const timeouts = new Timeouts();
   return sharing(async ({ table, world }) => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

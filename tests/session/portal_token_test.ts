@@ -37,7 +37,7 @@ for (const [how, text] of written) {
   });
 }
 
-Deno.test("parsePortalToken() refuses control characters, spaces and what no token holds", () => {
+Deno.test("parsePortalToken() rejects control characters, spaces and all else that cannot occur in a token", () => {
   const odd = [
     "\u0000",
     "\u0007",
@@ -56,7 +56,7 @@ Deno.test("parsePortalToken() refuses control characters, spaces and what no tok
   }
 });
 
-Deno.test("parsePortalToken() says that there is nothing", () => {
+Deno.test("parsePortalToken() reports an empty text", () => {
   for (
     const text of [
       "",
@@ -133,7 +133,7 @@ Deno.test("parsePortalToken() refuses a text that is too large, and says how lar
   assertStringIncludes(message, "too large: 1048577 characters, and the limit is 1048576");
 });
 
-Deno.test("parsePortalToken() never repeats what it was given", () => {
+Deno.test("parsePortalToken() never quotes its input", () => {
   const text = fc.string({ unit: "binary", minLength: 8, maxLength: 60 });
   fc.assert(
     fc.property(text, (given) => {

@@ -121,7 +121,7 @@ Deno.test("login() waits at most three seconds for a refresh, whose callers get 
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
 });
 
-Deno.test("a refresh that a login or a logout ended leaves no notice behind", async () => {
+Deno.test("a refresh that a login or a logout ended leaves no notice", async () => {
   for (const end of ["login", "logout"] as const) {
     for (const isEarly of [true, false]) {
       using timeouts = heldTimeouts();

@@ -99,7 +99,7 @@ Deno.test("refresh() in two processes at once asks twice, each with the newest t
   assertEquals(world.refreshes(), 2);
 });
 
-Deno.test("a call made beside logout() does not bring the session back", async () => {
+Deno.test("a call during logout() does not restore the session", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   for (const call of ["authFetch", "accessToken", "refresh"] as const) {

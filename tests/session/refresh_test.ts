@@ -62,7 +62,7 @@ Deno.test("sessions on the same file that expire together send one refresh", asy
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("a refresh keeps the refresh token when the answer has none", async () => {
+Deno.test("a refresh keeps the refresh token if the response contains none", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const before = linesOf(world.envFile);
@@ -95,7 +95,7 @@ Deno.test("the 30 days are no reason not to try", async () => {
   assertEquals((await world.session.refresh()).state, "valid");
 });
 
-Deno.test("a rejected refresh tells whether the login is older than 30 days", async () => {
+Deno.test("a rejected refresh reports whether the login is older than 30 days", async () => {
   for (const [days, code] of [[1, "REFRESH_REJECTED"], [31, "REFRESH_WINDOW_OVER"]] as const) {
     await using world = portless({ file: true });
     await world.session.login();
@@ -111,7 +111,7 @@ Deno.test("a rejected refresh tells whether the login is older than 30 days", as
   }
 });
 
-Deno.test("a rejected refresh leaves an access token that is good", async () => {
+Deno.test("a rejected refresh keeps a valid access token", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const token = await world.session.accessToken();
@@ -145,7 +145,7 @@ Deno.test("a transient failure never deletes a token", async () => {
   assertEquals((await world.session.refresh()).state, "valid");
 });
 
-Deno.test("an answer without a usable token changes nothing", async () => {
+Deno.test("a response without a usable token changes nothing", async () => {
   await using world = portless({
     provider: (_, count) =>
       count === 1

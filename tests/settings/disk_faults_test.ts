@@ -71,7 +71,7 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
   }
 
   test({
-    name: "a file is 0600 under a loose umask, and so is what lies beside it",
+    name: "a file is 0600 even with a loose umask, and so are its companion files",
     fn: async () => {
       // All that runs in a process has its umask.
       const script = `
@@ -194,7 +194,7 @@ Deno.test("token lines that are taken out by hand end the session, as logout() d
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
-Deno.test("a token line that is spoiled by hand is said, and the file left as it is", async () => {
+Deno.test("a token line broken by hand is reported, and the file is left unchanged", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const spoiled = Deno.readTextFileSync(world.envFile).replace(/^(ACCESS_TOKEN=.*)$/m, "$1 oops y");
@@ -253,7 +253,7 @@ for (const [where, prepare] of Object.entries(withoutLocks)) {
   });
 }
 
-Deno.test("logout() takes away the tokens that a crash left beside the file", async () => {
+Deno.test("logout() removes the tokens that a crash left next to the file", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE);
   Deno.writeTextFileSync(`${world.envFile}.tmp`, `${MINE}ACCESS_TOKEN=left-behind\n`);

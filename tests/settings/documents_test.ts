@@ -59,7 +59,7 @@ Deno.test(".env.example has a line for every setting that may stand in a .env, a
   assertSame(lines, OF_FILE.map((name) => VARIABLES[name]), ".env.example");
 });
 
-Deno.test(".env.example names every variable that may not stand in a .env", () => {
+Deno.test(".env.example lists every variable that is never read from a .env", () => {
   const words = documentText(".env.example").split(/\W+/);
   const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name))
     .map((name) => VARIABLES[name]);
@@ -85,7 +85,7 @@ async function docsOfOptions(): Promise<Map<string, string>> {
   return docs;
 }
 
-Deno.test("the description of every option that has a variable names it", async () => {
+Deno.test("the description of every option contains its variable", async () => {
   const docs = await docsOfOptions();
   for (const name of SETTING_NAMES) {
     const doc = docs.get(name);

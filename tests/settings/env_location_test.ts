@@ -86,7 +86,7 @@ for (const [what, entries, work, file] of places) {
     }));
 }
 
-Deno.test("AUTH_ENV_FILE names a file against the working folder, false means memory only", async () => {
+Deno.test("AUTH_ENV_FILE is relative to the working folder, and false means memory only", async () => {
   const files = { ".git": null, ".env": PLANTED, "here/my.env": ENV, "here/sp ace%20#/x.env": ENV };
   await withTree(files, async (root) => {
     const here = normalize(`${root}/here`);
@@ -143,7 +143,7 @@ Deno.test("an envFile that is no file of this computer is refused", () => {
   }
 });
 
-Deno.test("an address that is no file is refused without what it holds", () => {
+Deno.test("an address that is not a file is refused without quoting it", () => {
   const rest = "ada:hunter2-hunter2@store.example/.env?key=hunter2-hunter2";
   const given = ["http://", "https:/", "https:", "HTTPS://", "redis://", "ftp://x ", "data://"];
   if (!WINDOWS) given.push("file://", "FILE://%zz");
@@ -167,7 +167,7 @@ Deno.test("envFile takes a file URL, however it is written", () => {
 });
 
 subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gone", (test) => {
-  test(needing(ROOT_ONLY, "a .env of another owner is ignored, and said"), async () => {
+  test(needing(ROOT_ONLY, "a .env of another owner is ignored and reported"), async () => {
     const files = { ".git": null, ".env": PLANTED, "here": null };
     await withTree(files, async (root) => {
       Deno.chownSync(`${root}/.env`, 12_345, 12_345);
@@ -182,7 +182,7 @@ subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gon
     });
   });
 
-  test("a working folder that was removed is told, and doctor() tells it too", async () => {
+  test("a removed working folder is reported, also by doctor()", async () => {
     const code = `import { createSession, doctor, status } from ${JSON.stringify(MOD_PATH)};
     Deno.mkdirSync("gone");
     Deno.chdir("gone");

@@ -54,7 +54,7 @@ Deno.test("writers in several processes lose nothing, and readers see whole file
   });
 });
 
-Deno.test("lockEnvFile() lets one in at a time, in one process too, and gives up when told", async () => {
+Deno.test("lockEnvFile() admits one caller at a time, even in one process, and gives up when aborted", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
     const { lock: first } = await lockEnvFile(path, 0, WORLD);
@@ -91,7 +91,7 @@ Deno.test("a lock ends with the process that held it, however that ends", async 
 
 subject(NOT_ON_WINDOWS, "a lock file that cannot be opened", (test) => {
   test({
-    ...needing(noFreezing, "without a lock file that can be opened there is no lock"),
+    ...needing(noFreezing, "if the lock file cannot be opened, there is no lock"),
   }, async () => {
     await inFolder(async (folder) => {
       const path = `${folder}/.env`;

@@ -50,7 +50,7 @@ Deno.test("another endpoint, client, command or store is another account", async
   });
 });
 
-Deno.test("an endpoint is the same one, whether it is named as a whole or by its parts", async () => {
+Deno.test("an endpoint is the same, whether it is set as a whole or by its parts", async () => {
   const parts = { region: "north-1", providerHost: "idp", providerDomain: "vendor.example" };
   await withEnvironment(UNSET, () => {
     assertEquals(keepsTokens(parts, { authUrl: "https://idp.north-1.vendor.example" }), true);

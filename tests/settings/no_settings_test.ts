@@ -104,7 +104,7 @@ Deno.test("a .env of another program is not mentioned, nor one elsewhere where n
     assert(!doctor.includes("not used"), doctor);
   }));
 
-Deno.test("a file that is named and does not exist is reported as that", () =>
+Deno.test("a named file that does not exist is reported", () =>
   inFolder(async (root) => {
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
     const told = await toldIn(root, { AUTH_ENV_FILE: "other.env" });
@@ -114,7 +114,7 @@ Deno.test("a file that is named and does not exist is reported as that", () =>
     assertStringIncludes(told.token, `NO_SESSIONThere is no session (${path}, named as `);
   }));
 
-Deno.test("a nearer .env of another program is named as the reason why the user's own file is not used", () =>
+Deno.test("a nearer .env of another program is reported as the reason why the user's own file is not used", () =>
   inFolder(async (root) => {
     const config = join(root, "config");
     await Deno.mkdir(`${config}/platform-auth`, { recursive: true });

@@ -87,7 +87,7 @@ Deno.test("a password in the environment may go to a host in the user's own file
   });
 });
 
-Deno.test("a script that may not read the user's own file works as if there were none", () =>
+Deno.test("a script without permission to read the user's own file works as if the file did not exist", () =>
   atHome(OWN, async ({ run, work }) => {
     const script = `const looked = [];
       const { statSync } = Deno;
@@ -147,7 +147,7 @@ subject(NOT_ON_WINDOWS, "the folder of the user's own file", (test) => {
     }));
 
   test(
-    needing(ROOT_ONLY, "a file there that belongs to another user is ignored and reported"),
+    needing(ROOT_ONLY, "another user's file at that path is ignored and reported"),
     () =>
       atHome(OWN, async ({ ownFile, run, work }) => {
         await Deno.chown(ownFile, 12_345, 12_345);

@@ -47,7 +47,7 @@ Deno.test("each error about a portal string leads to the portal", async () => {
   }
 });
 
-Deno.test("an address that must not become a link is told, and never shown", async () => {
+Deno.test("an address that must not become a link is reported, but not shown", async () => {
   await using world = portless();
   const wrong = ["javascript:alert(1)", "http://portal.example.com", "https://ada:pw@x.example"];
   for (const portalUrl of [...wrong, "portal.other.example"]) {

@@ -20,7 +20,7 @@ Deno.test("settingsFault() finds nothing in settings that can be used", async ()
   assertEquals(await faultOf(COMPLETE), undefined);
 });
 
-Deno.test("settingsFault() names each setting that is missing", async () => {
+Deno.test("settingsFault() lists each missing setting", async () => {
   const fault = await faultOf({ clientSecret: "secret" });
   assertEquals(fault?.code, "MISSING_SETTINGS");
   assertEquals(fault?.settings, ["authUrl", "clientId", "userPoolId"]);
@@ -31,7 +31,7 @@ Deno.test("settingsFault() names each setting that is missing", async () => {
   );
 });
 
-Deno.test("settingsFault() tells of each wrong setting where it came from and what is wrong", async () => {
+Deno.test("settingsFault() reports the source and the problem of each wrong setting", async () => {
   const fault = await faultOf({ ...COMPLETE, clientId: "two words", timeoutMs: 0 });
   assertEquals(fault?.code, "INVALID_SETTING");
   assertEquals(fault?.settings, ["clientId", "timeoutMs"]);
@@ -43,7 +43,7 @@ Deno.test("settingsFault() tells of each wrong setting where it came from and wh
   assertEquals(fault?.fix, "correct it and try again");
 });
 
-Deno.test("an error tells what a fault tells, and what was tried", async () => {
+Deno.test("an error contains the fault and the action that failed", async () => {
   for (const options of [{}, { ...COMPLETE, userPoolId: "two words" }]) {
     const settings = resolveSettings(options, false);
     const fault = await settingsFault(options, settings);

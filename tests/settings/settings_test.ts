@@ -111,7 +111,7 @@ Deno.test("a password of another source is not sent with a name it does not belo
   });
 });
 
-Deno.test("an explicitly empty client secret is a public client, wherever it stands", async () => {
+Deno.test("an explicitly empty client secret means a public client, in any source", async () => {
   await using world = portless({ sandbox: { clientSecret: false } });
   const { APP_CLIENT_SECRET: _, ...others } = variablesOf(world.sandbox.settings);
   const { envFile } = world;
@@ -153,14 +153,14 @@ Deno.test("an option that allows no origin wins over the environment, an empty v
   });
 });
 
-Deno.test("a session beside the default one takes neither a command nor a store from the environment", async () => {
+Deno.test("a session other than the default one uses neither a command nor a store from the environment", async () => {
   const variables = { AUTH_TOKEN_COMMAND: "print-token", AUTH_STORE: "redis://127.0.0.1" };
   await withEnvironment({ ...UNSET, ...variables, AUTH_STORE_KEY: "k".repeat(43) }, () => {
     assertEquals(createSession().status().settings, { AUTH_STORE_KEY: "environment" });
   });
 });
 
-Deno.test("spaces around a setting do not count, except in a password", async () => {
+Deno.test("spaces around a setting are ignored, except in a password", async () => {
   await using world = portless();
   const { clientId = "", userPoolId = "", username = "", password = "" } = world.options;
   const padded = world.another({
@@ -173,7 +173,7 @@ Deno.test("spaces around a setting do not count, except in a password", async ()
   assertEquals(error.code, "INVALID_CREDENTIALS");
 });
 
-Deno.test("a control character in a setting is refused, naming the setting, not the value", async () => {
+Deno.test("a control character in a setting is refused, with the setting's name and not its value", async () => {
   await using world = portless();
   const cases: [SessionOptions, string][] = [
     [{ clientId: "abc\r\nx-evil: 1" }, "APP_CLIENT_ID"],
@@ -271,7 +271,7 @@ Deno.test("an API_BASE_URL that cannot be used is shown with its place, without 
   });
 });
 
-Deno.test("the endpoint comes as a whole from the strongest source that names a part of it", async () => {
+Deno.test("the endpoint comes as a whole from the strongest source that contains a part of it", async () => {
   await using world = portless({ file: true });
   const parts = {
     AUTH_REGION: "north-1",

@@ -103,7 +103,7 @@ for (const [right, given] of near) {
   });
 }
 
-Deno.test("a variable of the environment that is nearly a setting is named", async () => {
+Deno.test("a variable whose name is almost that of a setting is suggested", async () => {
   await using world = portless({ file: true });
   const { APP_CLIENT_ID = "", ...lines } = variablesOf(world.sandbox.settings);
   await withEnvironment({ ...UNSET, APP_CLIENTID: APP_CLIENT_ID }, async () => {
@@ -135,7 +135,7 @@ Deno.test("half of user name and password in the environment: the other half is 
   });
 });
 
-Deno.test("lines of other programs, and names similar to a setting that is set, are no suggestions", async () => {
+Deno.test("lines of other programs, and names similar to a setting that is set, are not suggested", async () => {
   await using world = portless({ file: true });
   const others = {
     USER_NAME: "db",

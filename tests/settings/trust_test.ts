@@ -404,7 +404,7 @@ Deno.test("an expired token in the environment, or one of another folder, leaves
   });
 });
 
-Deno.test("a session that cannot be saved goes on, also where an option overrides a host in the file", async () => {
+Deno.test("a session that cannot be saved continues, even if an option overrides a host in the file", async () => {
   await using sandbox = await startSandbox();
   await inFolder(async (folder) => {
     await writeEnv(folder, variablesOf(sandbox.settings));

@@ -211,7 +211,7 @@ Deno.test("a status stays plain data: what makes it show is neither listed nor i
   assertEquals(Deno.inspect(status), viewText(statusView(made())));
 });
 
-Deno.test("a call that a card names stays on one line", () => {
+Deno.test("a call in a card stays on one line", () => {
   const portal = made({ source: "portal", canRefresh: false, state: "expired" });
   const checks = [{ name: "a", level: "fail" as const, message: "b", fix: "logout({ now: 1 })" }];
   for (const view of [statusView(portal), diagnosisView({ ok: false, checks })]) {
@@ -220,7 +220,7 @@ Deno.test("a call that a card names stays on one line", () => {
   }
 });
 
-Deno.test("the card of many downloads says of each failure what to do, on a line of its own", async () => {
+Deno.test("the card of many downloads shows the fix for each failure on a separate line", async () => {
   const facts = { method: "GET", url: "https://api.example/v1/x" };
   const error = new ApiError("API_STATUS", "Cannot GET <it>", "check the path", facts);
   const counts = { saved: 0, kept: 0, failed: 2 };
@@ -234,7 +234,7 @@ Deno.test("the card of many downloads says of each failure what to do, on a line
   assertStringIncludes(words, "/v1/x → x.json: no network");
 });
 
-Deno.test("the card of a portal token links to the portal, and its text names it", () => {
+Deno.test("the card of a portal token links to the portal, and its text contains the address", () => {
   const portalUrl = 'https://portal.example/?a=1&b="2"';
   const soon = { ...ENDS, fix: `copy a new one at ${portalUrl} or log in` };
   for (const more of [{ state: "expired" }, { notices: [soon] }] as const) {
@@ -246,7 +246,7 @@ Deno.test("the card of a portal token links to the portal, and its text names it
   }
 });
 
-Deno.test("a session that is printed shows its status, or why it has none, and stays what it is", async () => {
+Deno.test("a printed session shows its status, or why it has none, and is unchanged", async () => {
   const session = createSession({ envFile: false, username: "ada" });
   assertEquals(Deno.inspect(session), Deno.inspect(session.status()));
   assertEquals(Object.keys(session).includes("login"), true);

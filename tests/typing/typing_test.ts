@@ -21,7 +21,7 @@ async function errorsIn(files: Readonly<Record<string, string>>): Promise<string
 }
 
 // `deno task check` checks the first two under the strictest options, and a check takes seconds.
-Deno.test("types and all examples tell the truth, and a wrong example is found", async () => {
+Deno.test("types and all examples are correct, and a wrong example is found", async () => {
   const own = ["accepted.ts", "refused.ts"].map((name): [string, string] => [
     name,
     withUrls(documentText(`tests/typing/${name}`)),

@@ -58,7 +58,7 @@ consoleTest("the console of Windows masks a password, and takes it", async (desk
   assertMatch(await Deno.readTextFile(`${desk.folder}/.env`), /^ACCESS_TOKEN=eyJ/m);
 });
 
-consoleTest("Ctrl-C there ends the question, and nothing is sent", async (desk) => {
+consoleTest("Ctrl-C in a console cancels the prompt, and nothing is sent", async (desk) => {
   const seen = await desk.login([ASKED, "x\x03"]);
   assertEquals([seen.left, desk.sandbox.requests.length], [0, 0]);
   assertEquals(seen.screen.includes("Signed in"), false);
@@ -66,7 +66,7 @@ consoleTest("Ctrl-C there ends the question, and nothing is sent", async (desk) 
 });
 
 consoleTest(
-  "a letter in the console's own encoding is not sent, and that is said",
+  "a letter in the console's own encoding is not sent, and the user is informed",
   async (desk) => {
     const seen = await desk.login([ASKED, "grün\r"]);
     assertMatch(seen.screen.replace(/\s+/g, " "), /does not send UTF-8.*chcp 65001/);

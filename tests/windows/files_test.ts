@@ -55,7 +55,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "one that stays open is left, that is said, and the next save goes well",
+  "a file that stays open is left unchanged with a warning, and the next save succeeds",
   async () => {
     await using world = portless({ file: true });
     await Deno.writeTextFile(world.envFile, "MINE=1\r\n");

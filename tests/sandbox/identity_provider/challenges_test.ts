@@ -136,7 +136,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("a session lasts three minutes, and counts once even for two answers at once", {
+sandboxTest("a session is valid for three minutes, and for one of two simultaneous answers", {
   challenge: "EMAIL_OTP",
 }, async ({ sandbox, clock }) => {
   const code = () => ({ EMAIL_OTP_CODE: newestCode(sandbox) });
@@ -149,7 +149,7 @@ sandboxTest("a session lasts three minutes, and counts once even for two answers
   assertEquals(both.map(({ status }) => status).sort(), [200, 400]);
 });
 
-sandboxTest("a new password that is refused names the rule and may be tried again", {
+sandboxTest("the refusal of a new password states the rule, and another one may be tried", {
   challenge: "NEW_PASSWORD_REQUIRED",
 }, async ({ sandbox }) => {
   const asked = await enter(sandbox);
@@ -218,7 +218,7 @@ for (const [what, fields, responses, expected] of FAULTS) {
   );
 }
 
-sandboxTest("with aliasSignIn the answer has the provider's name, not the e-mail", {
+sandboxTest("with aliasSignIn, the response contains the provider's name, not the e-mail", {
   challenge: "EMAIL_OTP",
   aliasSignIn: true,
 }, async ({ sandbox }) => {
@@ -232,7 +232,7 @@ sandboxTest("with aliasSignIn the answer has the provider's name, not the e-mail
 
 for (const challenge of ["DEVICE_SRP_AUTH", "WEB_AUTHN", "SELECT_CHALLENGE"]) {
   sandboxTest(
-    `${challenge} is reported, and an answer to it refused`,
+    `${challenge} is sent, and an answer to it is refused`,
     { challenge },
     async ({ sandbox }) => {
       const asked = await enter(sandbox);

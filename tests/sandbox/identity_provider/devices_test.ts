@@ -62,7 +62,7 @@ sandboxTest("trackDevices: a refresh has the key of a confirmed device, or is re
   );
 });
 
-sandboxTest("trackDevices: GetTokensFromRefreshToken has the key beside the token", {
+sandboxTest("trackDevices: GetTokensFromRefreshToken contains the key in addition to the token", {
   trackDevices: true,
   rotateRefreshTokens: "get-tokens",
 }, async ({ sandbox }) => {

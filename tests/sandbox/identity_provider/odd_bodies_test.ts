@@ -13,7 +13,7 @@ const FIELDS: Record<string, readonly string[]> = {
   GlobalSignOut: ["AccessToken"],
 };
 
-sandboxTest("each operation refuses odd values by name, and goes on working", {
+sandboxTest("each operation rejects odd values with the field's name, and continues to work", {
   challenge: "MFA_SETUP",
   trackDevices: true,
 }, async ({ sandbox }) => {

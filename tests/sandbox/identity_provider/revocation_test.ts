@@ -108,7 +108,7 @@ sandboxTest("without revocation tokens have no origin_jti and cannot be revoked"
 });
 
 sandboxTest(
-  "GlobalSignOut ends all logins of the user, and nobody else's",
+  "GlobalSignOut ends all logins of the user, and no others",
   {},
   async ({ sandbox }) => {
     const ada = { username: "ada", password: "Other-1" };
@@ -127,7 +127,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("GlobalSignOut wants a good access token of a login, not one of the portal", {
+sandboxTest("GlobalSignOut requires a valid access token of a login, not one of the portal", {
   accessTokenSeconds: 60,
 }, async ({ sandbox, clock }) => {
   const portalToken = (await sandbox.portalToken()).replace("bearer ", "");

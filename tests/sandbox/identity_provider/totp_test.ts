@@ -24,7 +24,7 @@ Deno.test("totpCode() is as RFC 6238 prints it", () => {
   }
 });
 
-Deno.test("base32 goes there and back, and is read as people paste it", () => {
+Deno.test("base32 is encoded and decoded, also as people paste it", () => {
   // RFC 4648, section 10, without padding.
   assertEquals(toBase32(new TextEncoder().encode("foobar")), "MZXW6YTBOI");
   for (const length of [10, 11, 12, 13, 14, 32]) {
@@ -39,7 +39,7 @@ Deno.test("base32 goes there and back, and is read as people paste it", () => {
   }
 });
 
-Deno.test("a code counts once, one step early or late", () => {
+Deno.test("a code is valid once, up to one step early or late", () => {
   const clock = new Clock();
   const account = { ...ACCOUNT, challenges: ["SOFTWARE_TOKEN_MFA"] };
   const authenticators = new Authenticators(clock.now);
@@ -72,7 +72,7 @@ sandboxTest("a code that was used is expired for the next login", {
   assertEquals((await respond(sandbox, asked, next)).status, 200);
 });
 
-sandboxTest("MFA_SETUP gives a secret, and a wrong first code may be tried again", {
+sandboxTest("MFA_SETUP provides a secret, and after a wrong first code another may be tried", {
   challenge: "MFA_SETUP",
 }, async ({ sandbox, clock }) => {
   await assertRejects(() => sandbox.totp(), TypeError, "has no authenticator");

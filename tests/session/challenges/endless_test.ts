@@ -48,7 +48,7 @@ Deno.test("respond() takes no more than 20 further steps either", async () => {
   assertEquals([error.code, world.sent.length], ["UNEXPECTED_RESPONSE", 21]);
 });
 
-Deno.test("each request of a login has its own time limit, however long an answer takes", async () => {
+Deno.test("each request of a login has its own time limit, however long the user takes to answer", async () => {
   const slowly = (answer: () => unknown) => () => {
     world.clock.advance(120);
     return answer();
@@ -62,7 +62,7 @@ Deno.test("each request of a login has its own time limit, however long an answe
   assertEquals(world.sent.length, 8);
 });
 
-Deno.test("parameters of a challenge that are no text, and their names, are read as they are", async () => {
+Deno.test("parameters of a challenge that are not text are read unchanged, like their names", async () => {
   const odd = {
     userAttributes: { toString: 1, email: "ada@example.org" },
     requiredAttributes: '["userAttributes.email","userAttributes.constructor","toString"]',
@@ -96,7 +96,7 @@ for (
     ["an unknown step", "X".repeat(200), many(300, (at) => `part${at}`)],
   ] as const
 ) {
-  Deno.test(`a challenge of many ${what} makes no error that nobody can read`, async () => {
+  Deno.test(`a challenge with many ${what} makes an error of readable length`, async () => {
     const answer = { ChallengeName, ChallengeParameters, Session: "a-session" };
     await using world = portless({ provider: () => Response.json(answer) });
     const error = await rejection(world.session.login({ strategy: "environment" }));

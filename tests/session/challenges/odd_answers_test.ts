@@ -3,7 +3,7 @@ import { ChallengeError } from "../../../mod.ts";
 import { rejection } from "../../support/portless.ts";
 import { USERNAME, worldOf } from "./cases.ts";
 
-Deno.test("what can be chosen or is asked for is understood, also where the password shares a word with it", async () => {
+Deno.test("choices and requested values are shown even if the password shares a word with them", async () => {
   const asked = async (challenge: string, password: string) => {
     const user = { challenge, password };
     await using world = worldOf(user, { session: { password } });
@@ -17,7 +17,7 @@ Deno.test("what can be chosen or is asked for is understood, also where the pass
   ]);
 });
 
-Deno.test("a key that is not verified is a rejected code, and another one may be given", async () => {
+Deno.test("a key that is not verified is a rejected code, and another code may be entered", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   let count = 0;
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -38,7 +38,7 @@ Deno.test("a key that is not verified is a rejected code, and another one may be
   assertEquals([status.state, refusals], ["valid", [undefined, "it was not verified"]]);
 });
 
-Deno.test("after its code is verified, the setup of an app is answered with the user's name alone", async () => {
+Deno.test("once its code is verified, the setup of an app is completed with only the user's name", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   const sent: Record<string, unknown>[] = [];
   const fetch: typeof globalThis.fetch = (input, init) => {

@@ -22,7 +22,7 @@ async function stopped(world: World): Promise<ChallengeError> {
 
 const right = ({ sandbox }: World) => ({ EMAIL_OTP_CODE: sandbox.codes.at(-1)?.code ?? "" });
 
-Deno.test("an answer must be what is asked for: else nothing is sent, and it can be given again", async () => {
+Deno.test("an answer that does not match the request is not sent, and can be repeated", async () => {
   await using world = worldOf({ ...BY_MAIL, challenge: ["EMAIL_OTP", "SELECT_MFA_TYPE"] });
   const error = await stopped(world);
   const before = world.sandbox.requests.length;
@@ -76,7 +76,7 @@ Deno.test("an answer after the provider's three minutes is CHALLENGE_EXPIRED, an
   assertEquals(await outcome((await stopped(world)).respond(right(world))), "valid");
 });
 
-Deno.test("a step that was answered is not answered twice, by a cell that is run again either", async () => {
+Deno.test("a step is not answered twice, even if its cell is run again", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);
   const answers = right(world);
@@ -112,7 +112,7 @@ const FAULTS: [string, () => Response, string, number][] = [
   ["a connection that breaks", brokenConnection, "UNREACHABLE", 1],
 ];
 for (const [what, fault, state, sent] of FAULTS) {
-  Deno.test(`an answer is sent again only if it was certainly not judged: ${what}`, async () => {
+  Deno.test(`an answer is sent again only if it was certainly not checked: ${what}`, async () => {
     await using world = worldOf(BY_MAIL);
     let count = 0;
     const fetch: typeof globalThis.fetch = (input, init) => {
@@ -127,7 +127,7 @@ for (const [what, fault, state, sent] of FAULTS) {
   });
 }
 
-Deno.test("an answer after a refusal carries the newest session that the provider gave", async () => {
+Deno.test("an answer after a refusal contains the provider's newest session string", async () => {
   await using world = worldOf(BY_MAIL);
   const sessions: string[] = [];
   const refused = (Session?: string) =>
@@ -145,7 +145,7 @@ Deno.test("an answer after a refusal carries the newest session that the provide
   assertEquals(later, [first, "the-newest"]);
 });
 
-Deno.test("an answer names the user as the provider does, and hashes that name", async () => {
+Deno.test("an answer contains the provider's name of the user, and the hash of that name", async () => {
   const sandbox = { aliasSignIn: true, challenge: ["SMS_MFA", "CUSTOM_CHALLENGE"] };
   await using world = portless({ sandbox });
   const status = await respondTo(
@@ -209,7 +209,7 @@ Deno.test("the key for an app is text and address, and seen only by who asks for
   assert(!asked[1]?.includes("otpauth"), "the key is told once");
 });
 
-Deno.test("the device of a login with further steps is confirmed, and named in its refresh", async () => {
+Deno.test("the device of a login with further steps is confirmed, and its refresh contains the device", async () => {
   const sandbox = { challenge: ["EMAIL_OTP", "CUSTOM_CHALLENGE"], trackDevices: true };
   await using world = portless({ sandbox });
   await respondTo(

@@ -91,7 +91,7 @@ for (const [way, login] of Object.entries(WAYS)) {
   }
 }
 
-Deno.test("a new password is typed twice, a choice that is none is asked again, and nothing cancels", async () => {
+Deno.test("a new password is typed twice, an invalid choice is prompted for again, and an empty one cancels", async () => {
   const stories: [ChallengeCase["user"], (string | null)[], RegExp, string][] = [
     [
       { challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" },

@@ -80,7 +80,7 @@ Deno.test("no two devices have the same password", async () => {
 
 for (const rotates of [false, true]) {
   const operation = rotates ? "GetTokensFromRefreshToken" : "REFRESH_TOKEN_AUTH";
-  Deno.test(`${operation} names the device, also in the next process, until the logout`, async () => {
+  Deno.test(`${operation} contains the device, also in the next process, until the logout`, async () => {
     await using world = tracking(() => Response.json({}), rotates);
     await world.session.login();
     await world.session.refresh();
@@ -93,7 +93,7 @@ for (const rotates of [false, true]) {
   });
 }
 
-Deno.test("a device that is not confirmed is a warning, and is named all the same", async () => {
+Deno.test("an unconfirmed device is a warning, and requests contain it all the same", async () => {
   const refusals = [
     () => errorAnswer("InvalidParameterException", "no such device"),
     () => errorAnswer("InternalErrorException", "try again", 500),
@@ -142,7 +142,7 @@ for (const trackDevices of [true, "ask"] as const) {
   }
 }
 
-Deno.test("a device without a usable name is none, and tokens without one need no request", async () => {
+Deno.test("a device without a usable key is ignored, and without a device no request is sent", async () => {
   for (const NewDeviceMetadata of [undefined, null, {}, { DeviceKey: "two words" }, "odd"]) {
     await using world = portless({
       provider: () => tokenAnswer({ ...LOGIN, NewDeviceMetadata }),

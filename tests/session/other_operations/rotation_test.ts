@@ -29,7 +29,7 @@ Deno.test("a refreshed token is in the file before any call uses it", async () =
   assert(await world.session.accessToken() !== before);
 });
 
-Deno.test("a refresh token that was used before is told apart from one that expired", async () => {
+Deno.test("a refresh token that was already used is distinguished from one that expired", async () => {
   const reused = () => errorAnswer("RefreshTokenReuseException", "Refresh token is spent");
   const expired = () => errorAnswer("NotAuthorizedException", "Refresh Token has expired");
   const cases = [

@@ -94,7 +94,7 @@ for (const [answer, reason] of failures) {
   });
 }
 
-Deno.test("logout() waits three seconds for a provider that does not answer, and no longer", async () => {
+Deno.test("logout() waits at most three seconds for a provider that does not respond", async () => {
   await using at = world(() => new Promise(() => {}));
   await at.session.login();
   const begun = at.clock.monotonic();
@@ -159,7 +159,7 @@ Deno.test("logout({ everywhere: true }) signs out all devices with a current acc
   }
 });
 
-Deno.test("where not all devices are signed out, the session ends at the provider all the same", async () => {
+Deno.test("if not all devices can be signed out, the session still ends at the provider", async () => {
   await using at = world(({ flow }) =>
     flow === "RevokeToken"
       ? new Response("")
@@ -242,7 +242,7 @@ Deno.test("tokens that cannot be taken out of the file are revoked, and the erro
   assertEquals(told(at), [["RevokeToken", "refresh-1"]]);
 });
 
-Deno.test("a login beside a logout stays, and nothing is said of the logout", async () => {
+Deno.test("a login during a logout is kept, and its status does not mention the logout", async () => {
   const answer = Promise.withResolvers<Response>();
   const asked = Promise.withResolvers<void>();
   await using at = world(() => {

@@ -62,7 +62,7 @@ function assertHides(text: string, { portalString, password, sandbox }: Desk): v
 }
 
 const CANCELED =
-  "Cannot log in: nothing was entered, which cancels the login; run the cell again (help: PROMPT_UNAVAILABLE in docs";
+  "Cannot log in: nothing was entered, which cancels the login; run the cell again (help: platform-auth explain PROMPT_UNAVAILABLE, in a terminal)";
 
 /** A login, the answers to its prompts, which of them are masked, and the result. */
 const LOGINS: [
@@ -190,7 +190,7 @@ async function stopsAtAnyPrompt({ kernel, ...desk }: Running): Promise<void> {
     assertEquals([result.status, result.ename], ["error", "AuthError"], what);
     assertMatch(
       result.evalue ?? "",
-      /^Stopped login\(\): Stop was pressed, so nothing more is sent; .*INTERRUPTED in docs/,
+      /^Stopped login\(\): Stop was pressed, so nothing more is sent; .*explain INTERRUPTED/,
     );
     assertEquals([asked, result.inputs.length], [answers.length, answers.length], what);
     assertHides(kept(result), desk);

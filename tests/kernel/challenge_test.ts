@@ -153,7 +153,7 @@ async function stops(kernel: Kernel): Promise<void> {
       },
     });
     assertEquals([result.status, result.ename], ["error", "AuthError"]);
-    assertMatch(result.evalue ?? "", /^Stopped login\(\).*INTERRUPTED in docs/);
+    assertMatch(result.evalue ?? "", /^Stopped login\(\).*explain INTERRUPTED/);
     const after = await kernel.execute("session.status().state");
     assertStringIncludes(shown(after.outputs), "none");
     assertEquals(sandbox.requests.map(({ operation }) => operation), [

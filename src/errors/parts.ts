@@ -1,7 +1,6 @@
 import { causeOf } from "./cause.ts";
 import { type AuthErrorCode, CODES } from "./codes.ts";
 import { printable } from "./escape.ts";
-import { inKernel } from "./advice.ts";
 
 /** The parts of an error's message. */
 export interface Parts {
@@ -24,9 +23,9 @@ export function sentenceOf(
   return fix === "" ? problem : `${problem}; ${fix}`;
 }
 
-/** Names the command that tells more. It works offline and in any folder, but not in a notebook. */
+/** Names the command that tells more, offline and in any folder. */
 export function helpOn({ code, topic = code }: Pick<Parts, "code" | "topic">): string {
-  return `help: platform-auth explain ${topic}${inKernel() ? ", in a terminal" : ""}`;
+  return `help: platform-auth explain ${topic}`;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
-import { type CellResult, type Kernel, startKernel } from "./kernel.ts";
+import { type CellResult, type Kernel, kernelTest, startKernel } from "./kernel.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
 import { importing, settingsEnvironment } from "../support/sandbox_env.ts";
 
@@ -62,7 +62,7 @@ function assertHides(text: string, { portalString, password, sandbox }: Desk): v
 }
 
 const CANCELED =
-  "Cannot log in: nothing was entered, which cancels the login; run the cell again (help: platform-auth explain PROMPT_UNAVAILABLE, in a terminal)";
+  "Cannot log in: nothing was entered, which cancels the login; run the cell again (help: platform-auth explain PROMPT_UNAVAILABLE)";
 
 /** A login, the answers to its prompts, which of them are masked, and the result. */
 const LOGINS: [
@@ -222,7 +222,7 @@ async function listsWhatIsMissing({ kernel, sandbox }: Running): Promise<void> {
   assertEquals(sandbox.requests.length, before);
 }
 
-Deno.test("in a notebook login() prompts for what it needs, and shows no secret", async () => {
+kernelTest("in a notebook login() prompts for what it needs, and shows no secret", async () => {
   await withDesk(async (desk) => {
     await using kernel = await startKernel({ cwd: desk.folder, env: desk.env });
     const imported = await kernel.execute(importing("authFetch, configure, login, logout, status"));

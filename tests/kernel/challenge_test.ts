@@ -12,7 +12,7 @@ import {
   typedFor,
   USERNAME,
 } from "../session/challenges/cases.ts";
-import { type CellResult, type Kernel, type Output, startKernel } from "./kernel.ts";
+import { type CellResult, type Kernel, kernelTest, type Output, startKernel } from "./kernel.ts";
 
 /** A user of a case, and a cell that makes the session `session`. */
 async function atDesk(
@@ -163,11 +163,14 @@ async function stops(kernel: Kernel): Promise<void> {
   });
 }
 
-Deno.test("in a notebook each further step is prompted for or answered in the next cell", async () => {
-  await inKernel(async (kernel) => {
-    await promptsForEachStep(kernel);
-    await answersInTheNextCell(kernel);
-    // Stop is a signal, which Windows does not have.
-    if (Deno.build.os !== "windows") await stops(kernel);
-  });
-});
+kernelTest(
+  "in a notebook each further step is prompted for or answered in the next cell",
+  async () => {
+    await inKernel(async (kernel) => {
+      await promptsForEachStep(kernel);
+      await answersInTheNextCell(kernel);
+      // Stop is a signal, which Windows does not have.
+      if (Deno.build.os !== "windows") await stops(kernel);
+    });
+  },
+);

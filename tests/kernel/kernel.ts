@@ -1,140 +1,151 @@
-/** A client for a real Deno kernel: starts `deno jupyter --kernel` and runs cells like a front end. */
+/** Runs cells on a real Deno kernel, as a front end does. Debian's Jupyter speaks its protocol: `client.py`. */
+import { fileURLToPath } from "node:url";
+import type { Output } from "../notebooks/outputs.ts";
+import { type Lack, notInstalled, runQuietly, testNeeding } from "../support/needs.ts";
+import { TextLineStream } from "../support/text_lines.ts";
 
-import {
-  type CellResult,
-  CellTimeoutError,
-  type ExecuteOptions,
-  type InputRequest,
-} from "./cell.ts";
-import type { Channel } from "./connection_file.ts";
-import {
-  connectionEnded,
-  KernelDiedError,
-  type KernelOptions,
-  KernelProcess,
-  PortTakenError,
-} from "./kernel_process.ts";
-import { type Output, OutputCollector, tracebackOf } from "../notebooks/outputs.ts";
-import { settlesWithin } from "../support/settles_within.ts";
-import { type JsonRecord, type Message, textOf, Wire } from "./wire.ts";
-import type { ZmtpSocket } from "./zmtp.ts";
+export type { Output };
 
-export { CellTimeoutError, KernelDiedError };
-export type { CellResult, ExecuteOptions, InputRequest, KernelOptions, Output };
-
-const START_ATTEMPTS = 3;
-const START_TIMEOUT_MS = 120_000;
+/** Debian's Python, for which Debian's packages are. */
+const PYTHON = "/usr/bin/python3";
+const CLIENT = fileURLToPath(new URL("client.py", import.meta.url));
 const CELL_TIMEOUT_MS = 120_000;
-const SHUTDOWN_TIMEOUT_MS = 2_000;
-const SILENCE_STEP_MS = 20;
-const READY_STEP_MS = 100;
 
-type Sockets = Record<Channel, ZmtpSocket>;
+const hasClient = await runQuietly(PYTHON, "-c", "import jupyter_client, nbformat") === "done";
+export const NO_CLIENT: Lack | undefined = hasClient
+  ? undefined
+  : notInstalled("Debian's jupyter_client was not found");
 
-/** Starts a kernel and waits until its messages arrive. */
-export async function startKernel(options: KernelOptions): Promise<Kernel> {
-  for (let attempt = 1;; attempt++) {
-    const process = await KernelProcess.start(options);
-    try {
-      return await Kernel.connect(process, START_TIMEOUT_MS);
-    } catch (error) {
-      await process.end();
-      if (attempt === START_ATTEMPTS || !(error instanceof PortTakenError)) throw error;
-    }
+/** Registers a test that needs a kernel. */
+export function kernelTest(name: string, fn: () => Promise<void>): void {
+  testNeeding(NO_CLIENT, name, fn);
+}
+
+/** How to start a kernel. */
+export interface KernelOptions {
+  /** The working folder: that of the notebook. Its nearest `deno.json` counts. */
+  readonly cwd: string;
+  /** Variables to add to this process's environment. */
+  readonly env?: Record<string, string>;
+  /** Start from an empty environment instead. Default `false`. */
+  readonly clearEnv?: boolean;
+}
+
+export interface ExecuteOptions {
+  /** Default 120 000. */
+  readonly timeoutMs?: number;
+  /** Answers `prompt()`. Without it, the cell has no standard input, and `prompt()` returns `null`. */
+  readonly onInput?: (
+    prompt: string,
+    password: boolean,
+    outputs: readonly Output[],
+  ) => string | Promise<string>;
+}
+
+/** A prompt of a cell. */
+export interface InputRequest {
+  readonly prompt: string;
+  /** Whether the front end masks the answer. */
+  readonly password: boolean;
+}
+
+/** What a front end would show under the cell. A cell may fail without any output. */
+export interface CellResult {
+  readonly status: "ok" | "error";
+  /** Late output of this cell, sent while another one runs, is added here. */
+  readonly outputs: Output[];
+  readonly inputs: readonly InputRequest[];
+  readonly executionCount: number | null;
+  readonly ename?: string;
+  readonly evalue?: string;
+  readonly traceback?: string[];
+}
+
+/** A cell did not end in time. The kernel is most likely stuck: close it. */
+export class CellTimeoutError extends Error {
+  override name = "CellTimeoutError";
+  constructor(timeoutMs: number, readonly outputs: Output[]) {
+    super(`The cell did not end within ${timeoutMs} ms; close the kernel, it may be stuck`);
   }
 }
 
-interface RunningCell {
-  id: string;
-  outputs: Output[];
-  inputs: InputRequest[];
-  onInput: ExecuteOptions["onInput"];
-  reply: PromiseWithResolvers<JsonRecord>;
-  idle: PromiseWithResolvers<void>;
+/** The kernel's process ended by itself or was killed. */
+export class KernelDiedError extends Error {
+  override name = "KernelDiedError";
+}
+
+interface Cell {
+  readonly outputs: Output[];
+  readonly inputs: InputRequest[];
+  readonly onInput: ExecuteOptions["onInput"];
+  readonly result: PromiseWithResolvers<CellResult>;
+}
+
+/** Starts a kernel and waits until its messages arrive. */
+export async function startKernel(options: KernelOptions): Promise<Kernel> {
+  const kernel = new Kernel(options);
+  try {
+    await kernel.ready;
+  } catch (error) {
+    await kernel.close();
+    throw error;
+  }
+  return kernel;
 }
 
 /** A running kernel. Close it, or declare it with `await using`. */
 export class Kernel implements AsyncDisposable {
-  readonly #process: KernelProcess;
-  readonly #sockets: Sockets;
-  readonly #wire: Wire;
-  readonly #collector = new OutputCollector();
-  readonly #subscribed = Promise.withResolvers<void>();
-  readonly #loops: Promise<void>[];
-  #messages = 0;
-  #quiet: Promise<void> = Promise.resolve();
-  #cell: RunningCell | undefined;
-  #marker: Pick<RunningCell, "id" | "idle"> | undefined;
+  readonly #child: Deno.ChildProcess;
+  readonly #orders: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #events: Promise<void>;
+  readonly #started = Promise.withResolvers<void>();
+  readonly #cells: Cell[] = [];
+  #error: unknown;
   #closing: Promise<void> | undefined;
 
-  static async connect(process: KernelProcess, timeoutMs: number): Promise<Kernel> {
-    const kernel = new Kernel(process, {
-      shell: await process.connect("shell", timeoutMs),
-      iopub: await process.connect("iopub", timeoutMs),
-      stdin: await process.connect("stdin", timeoutMs),
-      control: await process.connect("control", timeoutMs),
-    });
-    await kernel.#ready(timeoutMs);
-    return kernel;
+  constructor({ cwd, env = {}, clearEnv = false }: KernelOptions) {
+    const kernel = [Deno.execPath(), "jupyter", "--kernel", "--conn"];
+    this.#child = new Deno.Command(PYTHON, {
+      args: [CLIENT, ...kernel],
+      cwd,
+      env,
+      clearEnv,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#orders = this.#child.stdin.getWriter();
+    this.#events = this.#listen();
   }
 
-  private constructor(process: KernelProcess, sockets: Sockets) {
-    this.#process = process;
-    this.#sockets = sockets;
-    this.#wire = new Wire(process.connection.key);
-    this.#loops = [
-      this.#listen("shell", (message) => this.#onShell(message)),
-      this.#listen("iopub", (message) => this.#onIopub(message)),
-      this.#listen("stdin", (message) => this.#onStdin(message)),
-      this.#listen("control", () => {}),
-    ];
+  get ready(): Promise<void> {
+    return this.#started.promise;
   }
 
   get alive(): boolean {
-    return this.#process.alive;
+    return this.#error === undefined;
   }
 
   /** Runs one cell to its end. Rejects on a time-out and when the kernel dies, not when it throws. */
   async execute(code: string, options: ExecuteOptions = {}): Promise<CellResult> {
-    if (this.#closing) throw new Error("Cannot run a cell: the kernel is closed");
-    if (this.#cell) throw new Error("Cannot run a cell: await the one before");
     const { onInput, timeoutMs = CELL_TIMEOUT_MS } = options;
-    const { id, frames } = this.#wire.encode("execute_request", {
-      code,
-      silent: false,
-      store_history: true,
-      user_expressions: {},
-      allow_stdin: onInput !== undefined,
-      stop_on_error: true,
-    });
-    const cell: RunningCell = {
-      id,
-      outputs: this.#collector.open(id),
-      inputs: [],
-      onInput,
-      reply: Promise.withResolvers(),
-      idle: Promise.withResolvers(),
-    };
-    this.#cell = cell;
-    const tooLate = Promise.withResolvers<never>();
+    if (this.#error) throw this.#error;
+    const cell: Cell = { outputs: [], inputs: [], onInput, result: Promise.withResolvers() };
+    this.#cells.push(cell);
     const timer = setTimeout(
-      () => tooLate.reject(new CellTimeoutError(timeoutMs, cell.outputs)),
+      () => cell.result.reject(new CellTimeoutError(timeoutMs, cell.outputs)),
       timeoutMs,
     );
-    try {
-      return await Promise.race([this.#run(cell, frames), tooLate.promise, this.#process.died]);
-    } finally {
-      clearTimeout(timer);
-      this.#cell = undefined;
-    }
+    this.#order({ run: code, stdin: onInput !== undefined });
+    return await cell.result.promise.finally(() => clearTimeout(timer));
   }
 
-  /** What "Stop" does: SIGINT to the process. */
+  /** What "Stop" does. */
   interrupt(): void {
-    this.#process.kill("SIGINT");
+    this.#order({ interrupt: true });
   }
 
-  /** Asks the kernel to end and kills it when it does not. May be called twice. */
+  /** Ends the kernel. May be called twice. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
@@ -143,128 +154,46 @@ export class Kernel implements AsyncDisposable {
     return this.close();
   }
 
-  /** Asks until iopub is subscribed: what is published before that is lost. */
-  async #ready(timeoutMs: number): Promise<void> {
-    const deadline = performance.now() + timeoutMs;
-    do {
-      if (performance.now() > deadline) {
-        throw new Error(`The kernel did not answer within ${timeoutMs} ms`);
-      }
-      await this.#send("shell", "kernel_info_request", {}).catch(connectionEnded);
-    } while (
-      !await settlesWithin(
-        Promise.race([this.#subscribed.promise, this.#process.died]),
-        READY_STEP_MS,
-      )
-    );
-    await (this.#quiet = this.#silence());
-  }
-
-  async #run(cell: RunningCell, frames: Uint8Array[]): Promise<CellResult> {
-    const sent = this.#sockets.shell.send(frames).catch(connectionEnded);
-    const [reply] = await Promise.all([cell.reply.promise, cell.idle.promise, sent]);
-    await this.#passThrough();
-    await (this.#quiet = this.#silence());
-    const { outputs, inputs } = cell;
-    const executionCount = typeof reply.execution_count === "number" ? reply.execution_count : null;
-    if (reply.status === "ok") return { status: "ok", outputs, inputs, executionCount };
-    return {
-      status: "error",
-      outputs,
-      inputs,
-      executionCount,
-      ename: textOf(reply.ename),
-      evalue: textOf(reply.evalue),
-      traceback: tracebackOf(reply),
-    };
-  }
-
-  /**
-   * Runs nothing, by the way that cells go. What a cell shows may leave the kernel after "idle", by
-   * other threads; each of them had its turn once the kernel is idle again.
-   */
-  async #passThrough(): Promise<void> {
-    const { id, frames } = this.#wire.encode("execute_request", {
-      code: "",
-      silent: true,
-      store_history: false,
-      user_expressions: {},
-      allow_stdin: false,
-      stop_on_error: false,
-    });
-    this.#marker = { id, idle: Promise.withResolvers() };
-    await this.#sockets.shell.send(frames).catch(connectionEnded);
-    await this.#marker.idle.promise;
-  }
-
-  /**
-   * 40 ms without a message. In two steps, so that a timer that is late on a busy machine does not end
-   * the wait before the sockets were read.
-   */
-  async #silence(): Promise<void> {
-    for (let seen = -1; seen !== this.#messages;) {
-      seen = this.#messages;
-      await delay(SILENCE_STEP_MS);
-      await delay(SILENCE_STEP_MS);
-    }
-  }
-
-  async #listen(
-    channel: Channel,
-    on: (message: Message) => void | Promise<void>,
-  ): Promise<void> {
-    const socket = this.#sockets[channel];
-    for (let frames = await socket.receive(); frames; frames = await socket.receive()) {
-      this.#messages++;
-      try {
-        await on(this.#wire.decode(frames));
-      } catch (error) {
-        this.#cell?.reply.reject(error);
-      }
-    }
-  }
-
-  #onShell({ type, parentId, content }: Message): void {
-    if (type === "execute_reply" && parentId === this.#cell?.id) this.#cell.reply.resolve(content);
-  }
-
-  #onIopub(message: Message): void {
-    this.#subscribed.resolve();
-    if (message.type !== "status") this.#collector.accept(message);
-    else if (message.content.execution_state === "idle") {
-      const idle = [this.#cell, this.#marker].find((it) => it?.id === message.parentId);
-      idle?.idle.resolve();
-    }
-  }
-
-  async #onStdin({ type, header, content }: Message): Promise<void> {
-    const cell = this.#cell;
-    if (type !== "input_request" || cell === undefined) return;
-    const asked = { prompt: textOf(content.prompt), password: content.password === true };
-    cell.inputs.push(asked);
-    const value = await cell.onInput?.(asked.prompt, asked.password, cell.outputs) ?? "";
-    await this.#send("stdin", "input_reply", { value, status: "ok" }, header);
-  }
-
-  #send(
-    channel: Channel,
-    type: string,
-    content: JsonRecord,
-    parent?: JsonRecord,
-  ): Promise<void> {
-    return this.#sockets[channel].send(this.#wire.encode(type, content, parent).frames);
-  }
-
   async #close(): Promise<void> {
-    if (this.alive) {
-      await this.#send("control", "shutdown_request", { restart: false }).catch(connectionEnded);
-      await settlesWithin(this.#process.died.catch(() => {}), SHUTDOWN_TIMEOUT_MS);
-    }
-    await this.#process.end();
-    await Promise.all([...this.#loops, this.#quiet]);
+    await this.#orders.close().catch(() => {});
+    await this.#events;
+    await this.#child.status;
   }
-}
 
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  #order(order: Record<string, unknown>): void {
+    const line = new TextEncoder().encode(`${JSON.stringify(order)}\n`);
+    // A kernel that has ended takes no orders.
+    this.#orders.write(line).catch(() => {});
+  }
+
+  async #listen(): Promise<void> {
+    let how = "its client ended";
+    for await (const line of this.#child.stdout.pipeThrough(new TextLineStream())) {
+      const event = JSON.parse(line);
+      const cell = this.#cells[event.cell - 1];
+      if (event.ready) this.#started.resolve();
+      if (event.ended) how = event.ended;
+      if (event.outputs) cell?.outputs.splice(0, Infinity, ...event.outputs);
+      if (event.input && cell) this.#answer(cell, event.input);
+      if (event.reply && cell) {
+        const { outputs, inputs } = cell;
+        const { status, execution_count: executionCount, ename, evalue, traceback } = event.reply;
+        const failure = status === "error" && { ename, evalue, traceback };
+        cell.result.resolve({ status, outputs, inputs, executionCount, ...failure });
+      }
+    }
+    this.#error = new KernelDiedError(`The kernel died (${how})`);
+    this.#started.reject(this.#error);
+    for (const { result } of this.#cells) result.reject(this.#error);
+  }
+
+  async #answer(cell: Cell, input: InputRequest): Promise<void> {
+    cell.inputs.push(input);
+    try {
+      const value = await cell.onInput?.(input.prompt, input.password, cell.outputs) ?? "";
+      this.#order({ value });
+    } catch (error) {
+      cell.result.reject(error);
+    }
+  }
 }

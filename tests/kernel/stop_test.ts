@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
-import { type CellResult, type Kernel, KernelDiedError, startKernel } from "./kernel.ts";
+import { type CellResult, type Kernel, KernelDiedError, NO_CLIENT, startKernel } from "./kernel.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { settlesWithin } from "../support/settles_within.ts";
 import { needing, NO_SIGNALS } from "../support/needs.ts";
@@ -25,7 +25,7 @@ interface Running {
 /** Stop is a signal. The subjects of a test share its kernel, which each leaves as it was. */
 function stopTest(name: string, ...subjects: ((running: Running) => Promise<void>)[]): void {
   Deno.test({
-    ...needing(NO_SIGNALS, name),
+    ...needing(NO_SIGNALS ?? NO_CLIENT, name),
     fn: () =>
       inFolder(async (folder) => {
         await using sandbox = await startSandbox();

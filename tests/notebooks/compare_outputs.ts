@@ -4,7 +4,7 @@
  */
 
 import { stripVTControlCharacters } from "node:util";
-import { mergeStreams, type Output } from "./outputs.ts";
+import { type Output, withoutRemoved } from "./outputs.ts";
 import { hideSecrets } from "./scan_for_secrets.ts";
 
 const SHOWN_CHARACTERS = 600;
@@ -23,7 +23,7 @@ export function compareOutputs(
   actual: readonly Output[],
   options: { unstable?: boolean } = {},
 ): string[] {
-  const [before, now] = [mergeStreams(committed), mergeStreams(actual)];
+  const [before, now] = [withoutRemoved(committed), withoutRemoved(actual)];
   const [kindsBefore, kindsNow] = [before, now].map((outputs) => outputs.map(kindOf).join(", "));
   if (kindsBefore !== kindsNow) {
     return [

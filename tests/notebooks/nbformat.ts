@@ -1,7 +1,6 @@
 /** Notebooks as files: nbformat 4.5 in and out, written byte for byte as Jupyter writes them. */
 
-import { mergeStreams, type MimeBundle, type Output } from "./outputs.ts";
-import { isRecord, type JsonRecord, textOf } from "../kernel/wire.ts";
+import { type JsonRecord, type Output, withoutRemoved } from "./outputs.ts";
 
 /** A text or a raw cell. */
 export interface TextCell {
@@ -92,14 +91,14 @@ function parseCell(cell: Cell, index: number): Cell {
   const { id = `cell-${index + 1}`, source } = cell;
   const parsed = { ...cell, id, source: joinLines(source) };
   return parsed.cell_type === "code"
-    ? { ...parsed, outputs: mergeStreams(parsed.outputs.map(parseOutput)) }
+    ? { ...parsed, outputs: withoutRemoved(parsed.outputs.map(parseOutput)) }
     : parsed;
 }
 
 function parseOutput(output: Output): Output {
   if (output.output_type === "error") return output;
   if (output.output_type === "stream") return { ...output, text: joinLines(output.text) };
-  const data: MimeBundle = mapValues(
+  const data = mapValues(
     output.data,
     (value, mime) => isJsonMime(mime) ? value : joinLines(value),
   );
@@ -121,7 +120,7 @@ function isJsonMime(mime: string): boolean {
 }
 
 function joinLines(value: unknown): string {
-  return Array.isArray(value) ? value.map(String).join("") : textOf(value);
+  return Array.isArray(value) ? value.join("") : String(value);
 }
 
 function splitLines(text: string): string[] {
@@ -130,7 +129,7 @@ function splitLines(text: string): string[] {
 
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
-  if (!isRecord(value)) return value;
+  if (typeof value !== "object" || value === null) return value;
   const sorted = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
   return Object.fromEntries(sorted.map(([key, inner]) => [key, sortKeys(inner)]));
 }

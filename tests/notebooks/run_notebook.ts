@@ -18,8 +18,7 @@ import {
   stripVolatile,
   writeNotebook,
 } from "./notebook.ts";
-import { recordOf } from "../kernel/wire.ts";
-import { mergeStreams } from "./outputs.ts";
+import { withoutRemoved } from "./outputs.ts";
 
 const TIMEOUT_MS = 180_000;
 const UNSTABLE = "unstable-output";
@@ -84,7 +83,7 @@ export async function runNotebook(
   const isNew = ({ number, cell }: NumberedCodeCell): boolean =>
     results.has(cell) && !problems.some((problem) => problem.cell === number);
   if (!update) problems.push(...cells.filter(isNew).flatMap((cell) => differences(cell, results)));
-  if (recordOf(file.metadata.kernelspec).name !== "deno") {
+  if ((file.metadata.kernelspec as { name?: string } | undefined)?.name !== "deno") {
     problems.push({ message: "metadata: kernelspec is not deno, so Jupyter would start another" });
   }
   const secrets = new Set([file, shown].flatMap(scanForSecrets));
@@ -171,7 +170,7 @@ function withResults(notebook: Notebook, results: ReadonlyMap<CodeCell, CellResu
     const result = before[index] && results.get(before[index].cell);
     if (result === undefined) continue;
     cell.execution_count = number;
-    cell.outputs = structuredClone(mergeStreams(result.outputs));
+    cell.outputs = structuredClone(withoutRemoved(result.outputs));
   }
   return shown;
 }

@@ -6,7 +6,10 @@ const ROOT = new URL("../../", import.meta.url);
 /** The public modules, as examples import them. */
 const PUBLIC: readonly [specifier: RegExp, path: string][] = [
   [/"@platform-auth\/platform-auth"|"\.{1,2}\/mod\.ts"/g, "mod.ts"],
-  [/"@platform-auth\/platform-auth\/sandbox"/g, "src/sandbox/mod.ts"],
+  [
+    /"@platform-auth\/platform-auth\/sandbox"|"\.\.\/src\/sandbox\/mod\.ts"/g,
+    "src/sandbox/mod.ts",
+  ],
   [
     /"@platform-auth\/platform-auth\/notebook"|"\.\.\/src\/notebook\/mod\.ts"/g,
     "src/notebook/mod.ts",

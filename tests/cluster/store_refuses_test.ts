@@ -112,7 +112,7 @@ testNeeding(
       const { message } = await rejection(session().logout({ everywhere: true }));
       assertMatch(
         message,
-        /: the connection was refused \(there was no session to end here; not on other devices: no token is left for that request; the store at \S+ may still contain tokens\); start the store/,
+        /: the connection was refused \(there was no session to end here; not on other devices: the request needs a token, and none is left; the store at \S+ may still contain tokens\); start the store/,
       );
     }),
 );

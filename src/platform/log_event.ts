@@ -48,7 +48,7 @@ export type LogEvent =
   | {
     /** A logout succeeded. */
     readonly event: "logout";
-    /** Where the session was ended, as in the status. */
+    /** The place where the session was ended, as in the status. */
     readonly outcome: "here" | "provider" | "everywhere";
   }
   | {

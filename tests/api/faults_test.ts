@@ -12,7 +12,7 @@ import { portless, rejection, statusOf } from "../support/portless.ts";
 import { makeCertificates, NO_OPENSSL } from "../support/tls_and_proxy.ts";
 import { testNeeding } from "../support/needs.ts";
 
-/** Runs with a session that is good, on an API behind a proxy that does what it is told. */
+/** Runs with a valid session and an API behind a proxy that injects faults. */
 async function withApi(
   work: (session: Session, proxy: FaultProxy, providerRequests: () => number) => Promise<void>,
 ): Promise<void> {

@@ -48,7 +48,7 @@ interface Saving {
   get(): Promise<string>;
 }
 
-/** Downloads from an API that gives these answers in turn, and then the whole new version. */
+/** Downloads from an API that returns these responses in turn, and then the whole new version. */
 async function saving(
   answers: Response[],
   use: (saving: Saving) => Promise<void>,
@@ -136,7 +136,7 @@ for (const age of [0, 1]) {
   });
 }
 
-/** Leaves a whole part, as a process does that is killed before it gives the part its name. */
+/** Leaves a complete part, like a process that is killed before it renames the part. */
 async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   await rejection(get());
   const [note, part] = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();

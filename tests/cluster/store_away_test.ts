@@ -41,7 +41,7 @@ testNeeding(
   "a login while the store is away is saved when it is back",
   () =>
     inCluster(async ({ server, session, world }) => {
-      // As performance.timeOrigin and performance.now() give it.
+      // As performance.timeOrigin and performance.now() return it.
       const now = () => world.clock.now() + 0.123456;
       const [one, other] = [session({ now }), session()];
       await server.kill();

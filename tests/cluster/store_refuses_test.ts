@@ -24,7 +24,7 @@ testNeeding(
       assertEquals(level, "fail");
       assertMatch(message ?? "", /it accepts no writes at the moment$/);
       assertMatch(fix ?? "", /^check in its log/);
-      // What it holds is read, and tried at the API.
+      // Its content is read, and tried at the API.
       const token = (await session().doctor()).checks.find(({ name }) => name === "token");
       assertEquals([token?.level, world.refreshes()], ["ok", 0]);
     }),
@@ -100,7 +100,7 @@ testNeeding(
         assertMatch(message, / and try again/);
         assertEquals(each.status().warnings.join().includes("tokens in memory"), false);
         await server.tell("CONFIG SET maxmemory 0");
-        // What could not be written is written now.
+        // The write that failed is made now.
         assertEquals((await each.logout()).state, "none");
         await one.login({ force: true });
         await server.tell("CONFIG SET maxmemory 1");

@@ -18,7 +18,7 @@ const canaries = {
 };
 const hash = await computeSecretHash(NAME, CLIENT, canaries.clientSecret);
 
-/** What each flow sends, and a provider or proxy may therefore repeat. */
+/** The values that each flow sends, and that a provider or proxy may therefore repeat. */
 const SENT = {
   login: [canaries.password, canaries.clientSecret, hash],
   // Not the hash: after one that is rejected, the variant without a hash is tried.

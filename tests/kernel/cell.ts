@@ -7,8 +7,8 @@ export interface ExecuteOptions {
   /** Default 120 000. */
   timeoutMs?: number;
   /**
-   * Answers `prompt()`. Without it the cell has no standard input and `prompt()` gives `null`. What is
-   * on the screen meanwhile may come a little later: the two have connections of their own.
+   * Answers `prompt()`. Without it, the cell has no standard input and `prompt()` returns `null`.
+   * Outputs have a separate connection, so they may arrive a little later.
    */
   onInput?: (
     prompt: string,
@@ -17,14 +17,14 @@ export interface ExecuteOptions {
   ) => string | Promise<string>;
 }
 
-/** What the cell asked. */
+/** The prompts of the cell. */
 export interface InputRequest {
   prompt: string;
   /** Whether the front end masks the answer. */
   password: boolean;
 }
 
-/** What a front end would show under the cell. A cell may fail without any output. */
+/** The outputs that a front end would show under the cell. A cell may fail without any output. */
 export interface CellResult {
   status: "ok" | "error";
   /** Late output of this cell, sent while another one runs, is added here. */

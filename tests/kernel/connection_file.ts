@@ -5,7 +5,7 @@ export type Channel = "shell" | "iopub" | "stdin" | "control";
 
 export const HOSTNAME = "127.0.0.1";
 
-/** What the file says. `folder` holds nothing else and is for the caller to remove. */
+/** The content of the file. `folder` contains nothing else; the caller removes it. */
 export interface ConnectionFile {
   folder: string;
   path: string;

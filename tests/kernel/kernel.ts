@@ -129,7 +129,7 @@ export class Kernel implements AsyncDisposable {
     }
   }
 
-  /** What "Stop" does: SIGINT to the process. */
+  /** The effect of "Stop": SIGINT to the process. */
   interrupt(): void {
     this.#process.kill("SIGINT");
   }

@@ -25,7 +25,7 @@ export interface ZmtpOptions {
   identity?: string;
 }
 
-/** One connected socket. `receive()` gives `undefined` once the other side is gone. */
+/** One connected socket. `receive()` returns `undefined` once the other side has closed. */
 export class ZmtpSocket {
   readonly #connection: Deno.TcpConn;
   readonly #reader: ByteReader;

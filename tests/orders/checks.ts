@@ -3,7 +3,7 @@ import { nameOf } from "./gates.ts";
 
 const AN_HOUR_MS = 3_600_000;
 
-/** What a session holds, as far as its caller can tell. */
+/** The tokens of a session, as far as its caller can see. */
 type Held = { number: number; login: string; text: string } | undefined;
 
 /** Looks for what must not be, after all has happened. @returns In words; none if all is well. */
@@ -42,7 +42,7 @@ export async function violationsOf(order: Order): Promise<string[]> {
     found.push("the lock is left");
   }
 
-  // What they hold now.
+  // Their present tokens.
   provider.isOpen = true;
   const written = place.writes.map(({ text }) => text);
   const before = place.writes.length;
@@ -108,7 +108,7 @@ export async function violationsOf(order: Order): Promise<string[]> {
   return [...new Set(found)];
 }
 
-/** What the writes tell, beside what the callers were told. */
+/** The results of the writes, compared with those of the callers. */
 function historyViolations(
   order: Order,
   living: readonly Outcome[],
@@ -122,7 +122,7 @@ function historyViolations(
   const gone = new Set<string>();
   let current: string | undefined;
   for (const { login, by } of writes) {
-    // A store is also emptied by whoever was told that the login is over.
+    // A session that learned of the end of the login also empties the store.
     const isRefusal = login === undefined &&
       !outcomes.some((it) => isLogout(it) && it.op.by === by);
     if (current !== undefined && current !== login && !(isRefusal && mayLoseToken)) {

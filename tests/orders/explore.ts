@@ -5,7 +5,7 @@ import { Order, type Wrap } from "./order.ts";
 import type { Scenario } from "./scenario.ts";
 import { type History, StateNames } from "./state_names.ts";
 
-/** What the orders of a scenario showed. */
+/** The results of all orders of a scenario. */
 export interface Report {
   readonly scenario: Scenario;
   /** The orders of events that were explored: those that were run, and those that the runs stand for. */
@@ -13,7 +13,7 @@ export interface Report {
   readonly runs: number;
   /** Whether all orders were explored. */
   readonly isComplete: boolean;
-  /** What must not be: in how many runs, and the shortest of them. */
+  /** A violated rule: the number of runs, and the shortest of them. */
   readonly violations: ReadonlyMap<string, { count: number; trace: readonly string[] }>;
 }
 
@@ -24,16 +24,16 @@ export interface Limits {
   /** At most so many milliseconds. Default: no limit. */
   readonly ms?: number;
   readonly wrap?: Wrap;
-  /** Whether each order is a run of its own: so it is seen that nothing is missed otherwise. */
+  /** Whether each order is run separately, to verify that nothing is missed otherwise. */
   readonly isPlain?: boolean;
 }
 
 /** No scenario has so many events. */
 const TOO_MANY_EVENTS = 300;
 
-/** What all orders that come to the same state have in common from there on. */
+/** The continuation that all orders with the same state share. */
 interface State {
-  /** What may happen, as far as it was tried or is known. */
+  /** The possible events, as far as they were tried or are known. */
   readonly steps: Map<string, Step>;
   /** How many orders follow. */
   orders: number;
@@ -136,7 +136,7 @@ function inferSteps(before: State, tried: string, here: State, choices: readonly
   }
 }
 
-/** What may happen next, by name. */
+/** The possible next events, by name. */
 function next(order: Order): string[] {
   return order.choices().map(({ name }) => name);
 }

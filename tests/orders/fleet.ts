@@ -16,7 +16,7 @@ import { ACCOUNT } from "./account.ts";
 import { modulesLoaded } from "./explore.ts";
 import { answer } from "./provider.ts";
 
-/** What happens in the day. Times in hours since its beginning. */
+/** The events of the day. Times are in hours since its beginning. */
 export interface FleetPlan {
   readonly workers: number;
   readonly hours: number;
@@ -28,7 +28,7 @@ export interface FleetPlan {
   readonly throttled?: { readonly at: number; readonly seconds: number };
 }
 
-/** What came of it. */
+/** The results. */
 export interface FleetFigures {
   /** Requests that the provider answered with tokens. */
   logins: number;
@@ -85,7 +85,7 @@ class VirtualTime {
       if (first === undefined || first.at > until) break;
       this.now = first.at;
       while (this.#events.at(-1)?.at === this.now) this.#events.pop()?.run();
-      // What follows from it at once: promises, and modules that are loaded already.
+      // Its immediate consequences: promises, and modules that are already loaded.
       for (let turns = 0; turns < 2; turns++) {
         await new Promise<void>((resolve) => setImmediate(() => resolve()));
       }
@@ -154,7 +154,7 @@ export async function simulate(plan: FleetPlan): Promise<FleetFigures> {
   // The store.
   let kept = ["0", ""];
   let lock = { owner: "", endsAt: 0 };
-  /** What the client's script does in a Redis server. Records never end here. */
+  /** The effect of the client's script in a Redis server. Records do not expire here. */
   const answerOf = ([number = "", data = "", , owner = "", lockMs = ""]: string[]): unknown => {
     if (Number(number) > Number(kept[0])) kept = [number, data];
     const isFree = lock.endsAt <= time.now || lock.owner === owner;

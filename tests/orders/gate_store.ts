@@ -22,7 +22,10 @@ export interface Write {
   readonly text: string;
 }
 
-/** What the sessions share: lines, as in a `.env`, a number that grows with each write, a lock. */
+/**
+ * The store that the sessions share: lines, as in a `.env`, a number that grows with each write, a
+ * lock.
+ */
 export class SharedPlace {
   lines = "";
   number = 0;
@@ -57,7 +60,7 @@ export class SharedPlace {
     return this.number;
   }
 
-  /** What tells that something else is there. */
+  /** A text that changes with the content. */
   get revision(): string {
     return this.scenario.store === "by text" ? this.lines : `${this.number}`;
   }
@@ -81,7 +84,7 @@ export class GateStore implements TokenStore {
     this.#world = world;
   }
 
-  /** What it remembers. */
+  /** The state that it remembers. */
   get memory(): unknown {
     return withoutTimes(this.#seen?.revision ?? "");
   }

@@ -1,8 +1,8 @@
-/** What happens outside of the sessions, one thing at a time, in an order that the explorer chooses. */
+/** The events outside of the sessions, one at a time, in an order that the explorer chooses. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** What is shared between calls: an event that touches none of it is between a call and itself. */
+/** The resources that calls share. An event that touches none of them concerns only its call. */
 export type Shared = "store" | "lock" | "all logins" | `login ${string}` | `memory ${number}`;
 
 /** Something that may happen next. */
@@ -19,13 +19,13 @@ export interface Gate {
   open(): void;
 }
 
-/** What happened. */
+/** The event that happened. */
 export interface Event extends Pick<Gate, "name" | "session" | "call" | "isSeen" | "follows"> {
   readonly touched: ReadonlyMap<Shared, "read" | "written">;
   readonly learned: readonly string[];
 }
 
-/** What is known of an event in advance. */
+/** The facts about an event that are known in advance. */
 export interface EventKind {
   /** The ways in which its session does not go on by it. */
   readonly unseen?: readonly string[];
@@ -54,7 +54,9 @@ export class Gates {
   /** The event that happened last. */
   last = "";
   readonly touched = new Map<Shared, "read" | "written">();
-  /** What the session learned by it: nothing else of what is shared can change what it does. */
+  /**
+   * The facts that the session learned from the event. Nothing else that is shared can affect it.
+   */
   readonly learned: string[] = [];
 
   /** Notes that the event that goes on read or changed something shared. */
@@ -113,7 +115,10 @@ export class Gates {
     });
   }
 
-  /** Events are told apart by numbers. An answer has that of its request, whichever arrives first. */
+  /**
+   * Numbers identify events. A response has the number of its request, in whatever order they
+   * arrive.
+   */
   #nameOf(base: string, { follows }: EventKind): string {
     if (follows !== undefined) return base + (/ \(\d+\)$/.exec(follows)?.[0] ?? "");
     const count = (this.#counts.get(base) ?? 0) + 1;
@@ -121,7 +126,7 @@ export class Gates {
     return count === 1 ? base : `${base} (${count})`;
   }
 
-  /** What may happen next. */
+  /** The possible next events. */
   choices(): Gate[] {
     return this.#waiting.filter(({ session }) => !this.#dead.has(session)).flatMap((waiting) =>
       waiting.ways().map((way) => ({

@@ -1,6 +1,6 @@
 /**
- * Explores the orders in which the outside world can answer two sessions on one store, and prints what
- * it found. Ends with status 1 if anything is broken that must hold.
+ * Explores the orders in which the outside world can answer two sessions on one store, and prints
+ * what it found. Ends with status 1 if a rule is broken.
  *
  *     deno run --lock=tests/deno.lock -A tests/orders/main.ts [seconds] [seed] [pattern]
  *

@@ -12,7 +12,7 @@ import { GateStore, SharedPlace } from "./gate_store.ts";
 import { Provider, tokenName, withoutTimes } from "./provider.ts";
 import type { Op, Scenario } from "./scenario.ts";
 
-/** What became of an operation. */
+/** The outcome of an operation. */
 export interface Outcome {
   readonly op: Op;
   readonly label: string;
@@ -28,9 +28,9 @@ export interface Outcome {
   isAborted?: boolean;
 }
 
-/** What a run has come to, so that it can be compared with others. */
+/** The state of a run, for comparison with others. */
 export interface Snapshot {
-  /** What is shared. */
+  /** The shared part. */
   readonly contents: unknown;
   /** What each session remembers. */
   readonly memories: readonly string[];
@@ -67,7 +67,7 @@ export class Order {
   readonly provider: Provider;
   readonly place: SharedPlace;
   readonly outcomes: readonly Outcome[];
-  /** What happened, in its order. */
+  /** The events, in their order. */
   readonly trace: string[] = [];
   readonly unhandled: string[] = [];
   readonly #sessions: ConfigurableSession[] = [];
@@ -166,7 +166,7 @@ export class Order {
     }
   }
 
-  /** What may happen next: gates, operations that begin, aborts, a crash. */
+  /** The possible next events: gates, operations that begin, aborts, a crash. */
   choices(): Gate[] {
     const { gates, scenario: { crash } } = this;
     const found = gates.choices();
@@ -235,7 +235,7 @@ export class Order {
   #isOver({ op, label, state, isAborted }: Outcome): boolean {
     if (this.gates.isDead(op.by)) return true;
     if (state === "under way" || this.gates.isWaiting(label)) return false;
-    // What an abort left behind may wait for another call.
+    // The effects of an abort may wait for another call.
     return !isAborted ||
       !this.outcomes.some((it) =>
         it.op.by === op.by && (it.state === "under way" || this.gates.isWaiting(it.label))
@@ -282,7 +282,7 @@ export class Order {
       if (op.do === "revocation") provider.revokeAll();
       return;
     }
-    // What a logout did is told by the writes since it began.
+    // The writes since the beginning of a logout show its effect.
     const noteWrites = () => {
       if (op.do === "logout" || op.do === "everywhere") {
         gates.touch("store", "read");
@@ -347,7 +347,7 @@ export class Order {
   }
 }
 
-/** What became of a call, as far as it is looked at. */
+/** The outcome of a call, as far as it is checked. */
 function textOf({ op, state, nth, value, error, isAborted, ...writes }: Outcome): string {
   const isLogout = op.do === "logout" || op.do === "everywhere";
   const during = isLogout && [writes.writesBefore, writes.writesAfter];

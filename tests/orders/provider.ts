@@ -43,9 +43,9 @@ export class Provider {
   }[] = [];
   /** Whether the store holds tokens of a login. */
   isKept: (login: string) => boolean = () => true;
-  /** What the outside world may still do wrong. */
+  /** The faults that may still occur. */
   budget: Budget;
-  /** What it did wrong. */
+  /** The faults that occurred. */
   readonly faults = new Set<string>();
   /** Whether all requests and answers pass at once: while it is looked what came of an order. */
   isOpen = false;
@@ -344,7 +344,7 @@ function refused(message: string): { status: number; body: unknown } {
   return { status: 400, body: { __type: "NotAuthorizedException", message } };
 }
 
-/** @param body With its length told, an answer is read in one piece. */
+/** @param body A response with a known length is read in one piece. */
 export function answer(status: number, body: unknown, now?: number): Response {
   const headers = {
     "content-length": `${JSON.stringify(body).length}`,

@@ -1,4 +1,4 @@
-/** What one session is asked to do, or what happens to all of them. */
+/** An operation of one session, or an event that affects all of them. */
 export interface Op {
   /** The session that does it, from 0. */
   readonly by: number;

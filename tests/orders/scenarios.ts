@@ -1,10 +1,13 @@
 import type { Budget, Op, Scenario } from "./scenario.ts";
 import { nameOf } from "./gates.ts";
 
-/** What sessions are asked to do in the scenarios that are made of all combinations. */
+/** The operations of sessions in the scenarios that combine all of them. */
 const VERBS = ["login", "refresh", "token", "fetch", "logout", "everywhere"] as const;
 
-/** All ways in which two sessions can do so many things, where A and B are not told apart. */
+/**
+ * All ways in which two sessions can do the given number of operations, without distinguishing A
+ * and B.
+ */
 export function combinations(count: number): Op[][] {
   const all: Op[] = [0, 1].flatMap((by) => VERBS.map((verb) => ({ by, do: verb })));
   const found = new Map<string, Op[]>();
@@ -24,7 +27,7 @@ function keyOf(ops: readonly Op[]): string {
   return ops.map(({ by, do: verb }) => `${by}${verb}`).sort().join();
 }
 
-/** What goes wrong in a variant of a scenario. */
+/** The faults in a variant of a scenario. */
 export type Trouble =
   | "nothing"
   | "an answer lost"

@@ -1,11 +1,11 @@
 import type { Event } from "./gates.ts";
 import type { Snapshot } from "./order.ts";
 
-/** What led a run to its state. */
+/** The events that led a run to its state. */
 export interface History {
   /** What each session remembers. */
   readonly memories: readonly string[];
-  /** What each call went through, or what became of it, as a number. */
+  /** The history of each call, or its outcome, as a number. */
   readonly calls: ReadonlyMap<string, number>;
   /** Answers on their way, by the requests that they are for. */
   readonly answers: ReadonlyMap<string, number>;

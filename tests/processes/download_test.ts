@@ -95,7 +95,7 @@ Deno.test("a file that changes while its downloads are killed is never a mix of 
       },
     }));
     const [first, second] = versions;
-    // It gives the rest of what it has, whatever If-Range names.
+    // It returns the rest of its file, whatever If-Range contains.
     await using server = startFileServer({
       content: new Uint8Array(),
       ignoresIfRange: true,

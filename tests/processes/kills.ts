@@ -7,7 +7,7 @@ import { inFolder } from "../support/child_deno.ts";
 import { startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
-/** What became of the processes that came after. */
+/** The outcomes of the later processes. */
 export interface Kills {
   /** The session was good, or a refresh made it good. */
   working: number;

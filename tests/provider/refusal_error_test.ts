@@ -31,7 +31,7 @@ Deno.test("a refused refresh reports the age of a login that is over 30 days old
       "run login({ force: true })",
     ]);
   }
-  // Without the time of the login, and with an advice of its own, the age is not mentioned.
+  // Without the time of the login, and with specific advice, the age is not mentioned.
   const later = resultOf({ ...REJECTED, advice: { problem: "it was used before" } }, 2 * month);
   assertEquals(refusalError("refresh", later, { authenticatedAt: 0 }).code, "REFRESH_REJECTED");
   assertEquals(refusalError("refresh", resultOf(REJECTED, 2 * month)).code, "REFRESH_REJECTED");

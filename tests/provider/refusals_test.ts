@@ -328,7 +328,7 @@ Deno.test("up to 80 characters of an unknown name are shown", () => {
   assertEquals(shownTo("a secret", "X".repeat(80), "").providerCode, "X".repeat(80));
 });
 
-/** What the fix of each code must name. */
+/** The words that the fix of each code must contain. */
 const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
   INVALID_CREDENTIALS: /^check both, then run login\(\) again$/,
   LOCKED_OUT: /15 minutes.* login\(\) again with the right password/,
@@ -351,7 +351,7 @@ const FIXES: Readonly<Record<keyof typeof MEANINGS, RegExp>> = {
 Deno.test("each code of the table is in the list of codes, and its fix says what to do", () => {
   for (const { code } of REFUSALS) {
     const of = CODES[code];
-    // What a further step says is worded where the step is.
+    // The message of a further step is written with the step.
     if (of !== "ChallengeError") assert(Object.hasOwn(MEANINGS, code), code);
   }
   for (const [code, { fix }] of Object.entries(MEANINGS)) {

@@ -28,7 +28,7 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
     // First the client sees that the request is on its way.
     await Promise.resolve();
     timeouts.pass(ms);
-    // What arrives just after the limit is still read.
+    // A response that arrives just after the limit is still read.
     timeouts.pass(100);
     return await answerTo(asked, answer);
   };

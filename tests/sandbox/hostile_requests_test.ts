@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 type System = "authUrl" | "portalUrl" | "apiUrl";
 const SYSTEMS: System[] = ["authUrl", "portalUrl", "apiUrl"];
 
-/** Sends these lines as they are and gives the first line of the answer. */
+/** Sends these lines unchanged, and returns the first line of the response. */
 async function sendLines(sandbox: Sandbox, system: System, lines: string[]): Promise<string> {
   const { hostname, port } = new URL(sandbox[system]);
   using connection = await Deno.connect({ hostname, port: Number(port) });

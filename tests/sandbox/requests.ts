@@ -13,7 +13,7 @@ export const ACCOUNT = {
   challenges: [],
 };
 
-/** A sandbox without ports on a clock of its own. */
+/** A sandbox without ports and with its own clock. */
 export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {
   const clock = new Clock();
   return { sandbox: createSandbox({ now: clock.now, ...options }), clock };

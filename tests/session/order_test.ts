@@ -42,7 +42,7 @@ async function slowRefresh(
   return { other, held, first };
 }
 
-/** What another program writes, which knows no lock. */
+/** A write by another program, which does not use the lock. */
 function writeTokens(world: Portless, access: string, refresh = ""): void {
   const lines = [`ACCESS_TOKEN=${access}`, ...(refresh ? [`REFRESH_TOKEN=${refresh}`] : [])];
   Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);

@@ -78,7 +78,7 @@ Deno.test("a signal that is aborted already sends nothing", async () => {
       logout({ signal }),
     ]
   ) assertEquals((await rejection(call)).message, "never mind");
-  // What would have been started anyway had its turn by now.
+  // Any request that would still be started has been started by now.
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals([world.sent.length, world.called.length], [1, 0]);
   assertEquals(world.session.status().state, "valid");
@@ -188,7 +188,7 @@ async function abortLogins(world: Portless, place: Place): Promise<void> {
     abort.abort();
     await login;
     endings.add(ending);
-    // What goes on after its end would show now.
+    // Any work after the end would be visible now.
     for (let turn = 0; turn < 5; turn++) await next();
     const isSaved = (await place.look()).ACCESS_TOKEN !== undefined;
     assertEquals(ending, isSaved ? "resolved" : "rejected", `aborted after ${turns} turns`);

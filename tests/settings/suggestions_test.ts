@@ -1,4 +1,4 @@
-/** What a missing or odd setting was probably meant as: said by the doctor and by MISSING_SETTINGS. */
+/** Suggestions for a missing or odd setting, in the doctor and in MISSING_SETTINGS. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { VARIABLES } from "../../src/settings/options.ts";

@@ -56,7 +56,7 @@ export async function shownBy(value: unknown): Promise<string> {
   return texts.join("\n");
 }
 
-/** What nobody may get to see: made anew in each run. */
+/** Secrets that must not be visible, different in each run. */
 function plant() {
   const random = () =>
     crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });

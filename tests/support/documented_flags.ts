@@ -39,7 +39,7 @@ export function filledIn(
   );
 }
 
-/** What `deno.json` says, whose comments have lines of their own. */
+/** The content of `deno.json`, whose comments are on separate lines. */
 export function denoConfig(): { version: string; tasks: Record<string, string> } {
   return JSON.parse(documentText("deno.json").replaceAll(/^\s*\/\/.*$/gm, ""));
 }

@@ -1,4 +1,4 @@
-/** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a home folder of its own that goes with it. */
+/** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a temporary home folder. */
 
 import { basename } from "node:path";
 import { freePort } from "./free_port.ts";

@@ -54,7 +54,7 @@ export interface Portless extends AsyncDisposable {
   readonly clock: Clock;
   readonly session: Session;
   readonly options: SessionOptions;
-  /** What the token endpoint was sent. */
+  /** The requests to the token endpoint. */
   readonly sent: readonly Sent[];
   /** Where the API was called, with the authorization header. */
   readonly called: readonly { readonly url: string; readonly authorization: string }[];
@@ -150,7 +150,7 @@ export function portless(given: PortlessOptions = {}): Portless {
   };
 }
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: string }> {
   try {
     await promise;

@@ -1,4 +1,4 @@
-/** What a logout tells the provider, and what becomes of it. */
+/** The requests of a logout to the provider, and their outcomes. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
 import { lockEnvFile } from "../../../src/settings/env_file.ts";
@@ -35,7 +35,7 @@ function world(signOut: Answer, more: PortlessOptions = {}): Portless {
 
 const done: Answer = () => new Response("");
 
-/** What the provider was told by logouts. */
+/** The requests of logouts to the provider. */
 function told({ sent }: Portless): unknown[][] {
   return sent.filter(({ flow }) => /^[A-Z][a-z]/.test(flow))
     .map(({ flow, body }) => [flow, body.Token ?? body.AccessToken]);
@@ -109,7 +109,7 @@ Deno.test("logout() waits at most three seconds for a provider that does not res
   assert(at.clock.monotonic() - begun < 3_202, `${timeouts.asked}`);
 });
 
-/** What a copy of a session, in a program of its own, is good for after a logout of the other. */
+/** The use of a copy of a session in another program after a logout. */
 async function afterLogout(options: LogoutOptions, revocation = true): Promise<[string, string]> {
   await using at = portless({ file: true, sandbox: { revocation } });
   await at.session.login();

@@ -22,7 +22,7 @@ const echo: Canned = (asked) => {
   return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers);
 };
 
-/** Repeats in an answer what came with the call: a header, or else its address. */
+/** Repeats in a response a part of the request: a header, or else its address. */
 const echoOfCall = (status: number, header?: string): Canned => ({ url, headers }) => {
   const secrets = header === undefined ? url : headers.get(header) ?? "";
   return new Response(secrets, {

@@ -56,7 +56,7 @@ Deno.test("an error of the API contains the API's message, the address without i
   assertEquals(sent, 1);
 });
 
-/** An answer whose body comes a byte at a time. */
+/** A response whose body arrives byte by byte. */
 const inBytes = (status: number, body: unknown) => () => {
   const bytes = [...new TextEncoder().encode(JSON.stringify(body))];
   const pieces = ReadableStream.from(bytes.map((byte) => Uint8Array.of(byte)));

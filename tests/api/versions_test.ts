@@ -83,7 +83,7 @@ const rests: [string, before: Validators, after: Validators, isSame: boolean][] 
   ["an ETag where there was none beside the same date", { "last-modified": DAY }, strong, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
   ["the same weak ETag and date", weak, weak, true],
-  // RFC 9110, 15.3.7: after If-Range an answer need not repeat the date.
+  // RFC 9110, 15.3.7: after If-Range, a response need not repeat the date.
   ["the strong ETag alone", strong, { etag: `"1"` }, true],
   ["the same strong ETag beside another date", strong, { ...strong, "last-modified": TODAY }, true],
 ];
@@ -97,7 +97,10 @@ const early: [string, Validators][] = [
   ["the same ETag", { etag: `"1"` }],
   ["no validator", {}],
 ];
-/** An answer that breaks off, the answer to the next request, and whether both are one version. */
+/**
+ * A response that breaks off, the response to the next request, and whether both are the same
+ * version.
+ */
 const pairs: [string, first: Response, second: Response, isSame: boolean][] = [
   ...rests.map(([what, before, after, isSame]): typeof pairs[number] => {
     const second = rest(isSame ? OLD : NEW, HALF, after);

@@ -47,7 +47,7 @@ async function writeSettings(home: JupyterHome): Promise<void> {
   }
 }
 
-/** Starts JupyterLab, in its light theme, and waits until it answers. */
+/** Starts JupyterLab, in its light theme, and waits until it responds. */
 export async function startJupyterLab(
   home: JupyterHome,
   variables: Record<string, string> = {},

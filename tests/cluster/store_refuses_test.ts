@@ -1,4 +1,4 @@
-/** A store that answers and refuses: what is said then, of a save, a logout and a look. */
+/** A store that responds with a refusal: the messages about a save, a logout and a read. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";

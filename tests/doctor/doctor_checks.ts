@@ -15,7 +15,7 @@ export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
     .flatMap((name) => [[name, undefined], [name.toLowerCase(), undefined]]),
 );
 
-/** An answer of a provider or API that is there and agrees about the time. */
+/** A response of a reachable provider or API with the same time. */
 export const there = (): Response =>
   new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
 

@@ -122,7 +122,7 @@ Deno.test("a provider that is slow, and rotates refresh tokens, costs no session
       sandbox.failures.push({ at: "token", delayMs: 1_600 });
     },
   };
-  // A third of the deadline is over before the answer comes.
+  // A third of the time limit passes before the response arrives.
   await using provider = await startFaultyProvider(slow);
   const { envFile: _, ...settings } = provider.sandbox.settings;
   const session = createSession({ ...settings, authUrl: provider.url, timeoutMs: 4_000 });

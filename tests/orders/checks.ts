@@ -18,7 +18,7 @@ export async function violationsOf(order: Order): Promise<string[]> {
     if (state === "under way") found.push(`${label} never ends`);
   }
   const faults = provider.faults;
-  // An answer that was dropped may have held the only refresh token that works.
+  // A lost response may have contained the only refresh token that works.
   const mayLoseToken = ["losses", "late", "impatience", "crash", "failedWrites", "busy"].some((
     it,
   ) => faults.has(it));

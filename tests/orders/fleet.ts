@@ -22,7 +22,10 @@ export interface FleetPlan {
   readonly hours: number;
   /** When all workers are replaced, and within how many seconds. */
   readonly deploys?: readonly { readonly at: number; readonly seconds: number }[];
-  /** From the first refresh after this time on the store does not answer, for so many seconds. */
+  /**
+   * From the first refresh after this time, the store does not respond for the given number of
+   * seconds.
+   */
   readonly storeAway?: { readonly at: number; readonly seconds: number };
   /** From the first refresh after this time on the provider refuses all, for so many seconds. */
   readonly throttled?: { readonly at: number; readonly seconds: number };
@@ -30,7 +33,7 @@ export interface FleetPlan {
 
 /** The results. */
 export interface FleetFigures {
-  /** Requests that the provider answered with tokens. */
+  /** Requests for which the provider issued tokens. */
   logins: number;
   refreshes: number;
   /** Questions to the store in all, and in its busiest second. */
@@ -42,7 +45,7 @@ export interface FleetFigures {
 }
 
 const HOUR_MS = 3_600_000;
-/** Requests a second that the provider answers, for an account and a region. */
+/** Requests per second that the provider accepts, for an account and a region. */
 const QUOTA = 120;
 /** One call of a worker follows another after so long, on average. */
 const BETWEEN_CALLS_MS = 30_000;

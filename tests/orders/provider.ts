@@ -25,7 +25,7 @@ const LIFETIME_MS = 1_800_000;
 /** Time for which a login or a logout waits for a refresh. */
 const PATIENCE_MS = 3_000;
 
-/** A provider, and an API beside it, whose requests arrive and whose answers come when they are let. */
+/** A provider and an API, whose requests and responses arrive only when the explorer lets them. */
 export class Provider {
   /** Milliseconds since 1970. */
   now = Date.UTC(2025, 5, 1, 12);
@@ -33,7 +33,7 @@ export class Provider {
   readonly logins = new Map<string, Login>();
   readonly #refreshTokens = new Map<string, string>();
   readonly #accessTokens = new Map<string, AccessToken>();
-  /** How many refreshes were answered with tokens. */
+  /** The number of refreshes for which tokens were issued. */
   refreshes = 0;
   /** Replaced refresh tokens that were sent again: by whom, and which session got the newer one. */
   readonly reused: {
@@ -47,7 +47,7 @@ export class Provider {
   budget: Budget;
   /** The faults that occurred. */
   readonly faults = new Set<string>();
-  /** Whether all requests and answers pass at once: while it is looked what came of an order. */
+  /** Whether all requests and responses pass at once, as during the final check of an order. */
   isOpen = false;
 
   constructor(readonly gates: Gates, readonly rotates: boolean, budget: Budget) {
@@ -66,7 +66,10 @@ export class Provider {
     return { accessToken: this.#accessToken(name, login), refreshToken };
   }
 
-  /** All that its next answers depend on, and what is looked at in the end. Nothing in it depends on what came first elsewhere. */
+  /**
+   * Everything on which its next responses depend, and what the final check inspects. It does not
+   * depend on the order of events elsewhere.
+   */
   get contents(): unknown {
     const tokens = [...this.#accessTokens.values()].map(({ name, endsAt, rejected }) =>
       `${name}${endsAt <= this.now ? " ended" : ""}${rejected ? " rejected" : ""}`

@@ -29,7 +29,7 @@ export interface Budget {
   readonly losses?: number;
   /** Answers that come after the deadline. */
   readonly late?: number;
-  /** Requests that are answered with 503. */
+  /** Requests that receive a 503. */
   readonly refusals?: number;
   /** Refreshes for which a login or a logout does not wait any longer. */
   readonly impatience?: number;
@@ -37,7 +37,7 @@ export interface Budget {
   readonly failedWrites?: number;
   /** Waits for the lock that end before the lock is free. */
   readonly busy?: number;
-  /** Whether there is time between a write and its answer. */
+  /** Whether time passes between a write and its confirmation. */
   readonly slowWrites?: boolean;
   /** Whether calls to the API take time. */
   readonly slowApi?: boolean;

@@ -44,7 +44,9 @@ export interface CognitoLocal extends AsyncDisposable {
   readonly password: string;
   /** The access token's `username` claim: the same name, or a UUID when signing in by e-mail. */
   readonly providerUsername: string;
-  /** An operation in "aws" words, for what a test has to arrange. Throws unless the answer is 200. */
+  /**
+   * An operation in "aws" words, for what a test has to arrange. Throws unless the status is 200.
+   */
   admin<Answer>(operation: string, body: Record<string, unknown>): Promise<Answer>;
   close(): Promise<void>;
 }

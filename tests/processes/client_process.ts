@@ -15,7 +15,7 @@ import { TextLineStream } from "../support/text_lines.ts";
 
 /** The report of a process about its calls. */
 export interface Report {
-  /** How many answers had which status, or which error was met. */
+  /** The number of responses by status, and of errors by code. */
   readonly outcomes: Record<string, number>;
   /** SHA-256 of each token that went to the API. */
   readonly tokens: string[];

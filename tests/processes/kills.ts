@@ -11,7 +11,7 @@ import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 export interface Kills {
   /** The session was good, or a refresh made it good. */
   working: number;
-  /** The answer with the next refresh token was lost with the process. */
+  /** The response with the next refresh token was lost with the process. */
   rejected: number;
   /** How long the processes after waited for a lock or between attempts, in milliseconds. */
   waited: number;

@@ -69,7 +69,8 @@ const ODD_LINES = [
   "BREW / HTTP/1.1",
   "PROPFIND / HTTP/1.1",
 ];
-// Windows drops an answer that is followed by a reset, as that to a request which is not read whole.
+// Windows drops a response that is followed by a reset, such as that to a request that is not read
+// completely.
 if (Deno.build.os !== "windows") ODD_LINES.push(`GET /${"x".repeat(100_000)} HTTP/1.1`);
 
 Deno.test("the sandbox rejects odd methods and targets with 4xx", async () => {

@@ -115,7 +115,7 @@ export async function logIn(sandbox: Sandbox): Promise<Answer["result"]> {
   return result;
 }
 
-/** Name and message of an error answer in one line. */
+/** Name and message of an error response in one line. */
 export function fault({ status, body }: Answer): string {
   return `${status} ${body.__type}: ${body.message}`;
 }

@@ -17,7 +17,7 @@ interface Memory {
   /** Why it ended. */
   ended: string | undefined;
   replaced: string | undefined;
-  /** The token that the API answered 401 to. */
+  /** The token to which the API responded with 401. */
   rejected: string | undefined;
   restUntil: number;
 }
@@ -180,7 +180,7 @@ export class SessionModel {
       this.#catchUp(memory);
       return undefined;
     }
-    // Where refresh tokens rotate, the new one went with the answer that was lost.
+    // If refresh tokens rotate, the new one was in the lost response.
     if (!isLive || (trouble === "lost" && this.#rotating)) {
       memory.ended = "REFRESH_REJECTED";
       memory.held = this.#left(held) > 0 ? { ...held, refresh: undefined } : undefined;

@@ -8,7 +8,7 @@ import { inFile, inMemory, type Lines, never, type Place } from "./places.ts";
 /** The number of random sequences, many more with SOAK set. */
 const RUNS = rounds(50, 1_500);
 
-/** A server answers in no time, but not in none. */
+/** A server responds almost at once. */
 
 const SESSIONS = 3;
 
@@ -172,7 +172,7 @@ class Story {
     assertEquals(real, this.model.portal(at, this.#copied), `portal login of session ${at}`);
   }
 
-  /** Another program saves a portal token while the answer to a refresh is on its way. */
+  /** Another program saves a portal token while the response to a refresh is on its way. */
   async #outrun(at: number): Promise<void> {
     const { model, world } = this;
     const held = world.hold();
@@ -198,7 +198,7 @@ class Story {
     assertEquals(real, this.model[kind](at), `${kind} of session ${at}`);
   }
 
-  /** The user takes the tokens out of the file while the answer to a refresh is on its way. */
+  /** The user removes the tokens from the file while the response to a refresh is on its way. */
   async #overtaken(at: number): Promise<void> {
     const { model, world } = this;
     const held = world.hold();

@@ -28,7 +28,7 @@ function lockOf(world: Portless): Deno.FsFile {
   return file;
 }
 
-/** Two sessions on a login that expired; the answer to the refresh of the first is held back. */
+/** Two sessions with an expired token; the response to the refresh of the first is held back. */
 async function slowRefresh(
   world: Portless,
 ): Promise<{ other: Session; held: Held; first: Promise<string> }> {

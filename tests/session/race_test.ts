@@ -5,7 +5,7 @@ import { inFile, type Place } from "./places.ts";
 
 const EXPIRED = 3_000;
 
-/** A session whose token expired, and whose refresh is answered when the test says so. */
+/** A session with an expired token, whose refresh gets its response when the test lets it. */
 async function refreshing<T>(world: Portless, call: () => T, failures = 0) {
   await world.session.login();
   if (failures > 0) world.sandbox.failures.push({ at: "token", status: 503, times: failures });

@@ -47,7 +47,7 @@ const near: [right: string, given: string][] = [
   ["API_BASE_URL", "API_URL"],
   ["API_BASE_URL", "BASE_URL"],
 ];
-/** The warnings of the doctor that name this setting. */
+/** The warnings of the doctor about this setting. */
 async function warnings(session: Session, name: string): Promise<string[]> {
   const { checks } = await session.doctor();
   return checks.filter(({ level, message }) => level === "warn" && message.includes(name))

@@ -17,7 +17,7 @@ export interface CannedFetch {
   readonly asked: Asked[];
 }
 
-/** Gives the answers in turn, then the last one again and again. */
+/** Returns the responses in turn, then the last one repeatedly. */
 export function cannedFetch(...answers: [Canned, ...Canned[]]): CannedFetch {
   const asked: Asked[] = [];
   return {

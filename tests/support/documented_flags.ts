@@ -2,7 +2,7 @@
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** The documents that name flags. */
+/** The documents with flags. */
 export const DOCUMENTS: readonly string[] = [
   "README.md",
   ...[...Deno.readDirSync(new URL("docs/", ROOT))].map(({ name }) => `docs/${name}`)

@@ -16,7 +16,7 @@ import { errorAnswer, jwt, refusedConnection, tokenAnswer } from "../../support/
 
 type Answer = (sent: Sent) => Response | Promise<Response>;
 
-/** A provider that replaces refresh tokens, and answers what a logout tells it as the test says. */
+/** A provider that replaces refresh tokens, and responds to a logout as the test requires. */
 function world(signOut: Answer, more: PortlessOptions = {}): Portless {
   let issued = 0;
   const ends = ["RevokeToken", "GlobalSignOut"];

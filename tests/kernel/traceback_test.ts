@@ -85,8 +85,8 @@ Deno.test("a cell that fails shows name, code and sentence, and the cell's own l
     assertEquals(
       linesOf(missing).slice(0, 4).join("\n"),
       `ApiError: Cannot GET ${origin}/v1/nothing
-because the API responded with 404 (There is no resource at GET
-/v1/nothing)
+because the API responded with 404 (There is no resource at
+GET /v1/nothing)
 → check the path`,
     );
   }));

@@ -14,21 +14,24 @@ import type { SessionOptions } from "../src/settings/options.ts";
 import { jsonAnswer, jwt } from "../tests/support/answers.ts";
 import { randomFrom } from "../tests/support/random.ts";
 
-/** What happens in the day. Times in hours since its beginning. */
+/** The events of the day. Times are in hours since its beginning. */
 export interface FleetPlan {
   readonly workers: number;
   readonly hours: number;
   /** When all workers are replaced, and within how many seconds. */
   readonly deploys?: readonly { readonly at: number; readonly seconds: number }[];
-  /** From the first refresh after this time on the store does not answer, for so many seconds. */
+  /**
+   * From the first refresh after this time, the store does not respond for the given number of
+   * seconds.
+   */
   readonly storeAway?: { readonly at: number; readonly seconds: number };
   /** From the first refresh after this time on the provider refuses all, for so many seconds. */
   readonly throttled?: { readonly at: number; readonly seconds: number };
 }
 
-/** What came of it. */
+/** The results. */
 export interface FleetFigures {
-  /** Requests that the provider answered with tokens. */
+  /** Requests for which the provider issued tokens. */
   logins: number;
   refreshes: number;
   /** Questions to the store in all, and in its busiest second. */
@@ -56,7 +59,7 @@ const ACCOUNT: SessionOptions = {
 };
 
 const HOUR_MS = 3_600_000;
-/** Requests a second that the provider answers, for an account and a region. */
+/** Requests per second that the provider accepts, for an account and a region. */
 const QUOTA = 120;
 /** One call of a worker follows another after so long, on average. */
 const BETWEEN_CALLS_MS = 30_000;
@@ -99,7 +102,7 @@ class VirtualTime {
       if (first === undefined || first.at > until) break;
       this.now = first.at;
       while (this.#events.at(-1)?.at === this.now) this.#events.pop()?.run();
-      // What follows from it at once: promises, and modules that are loaded already.
+      // Its immediate consequences: promises, and modules that are already loaded.
       for (let turns = 0; turns < 2; turns++) {
         await new Promise<void>((resolve) => setImmediate(() => resolve()));
       }
@@ -167,7 +170,7 @@ export async function simulate(plan: FleetPlan): Promise<FleetFigures> {
   // The store.
   let kept = ["0", ""];
   let lock = { owner: "", endsAt: 0 };
-  /** What the client's script does in a Redis server. Records never end here. */
+  /** The effect of the client's script in a Redis server. Records do not expire here. */
   const answerOf = ([number = "", data = "", , owner = "", lockMs = ""]: string[]): unknown => {
     if (Number(number) > Number(kept[0])) kept = [number, data];
     const isFree = lock.endsAt <= time.now || lock.owner === owner;

@@ -17,7 +17,7 @@ import { linesWritten } from "./platform/log.ts";
 const PIPED =
   "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
 
-/** The advice in a terminal names commands instead of library calls. */
+/** In a terminal, the advice contains commands instead of library calls. */
 const TERMINAL: FrontEnd = {
   call(call) {
     const options = call.call === "login" ? call.options : undefined;

@@ -180,7 +180,7 @@ export function makeSession(
   return Object.freeze(new AccountSession(options, isDefault, openStore, world));
 }
 
-/** The session of the account that the options and settings name. */
+/** The session of the account in the options and settings. */
 class AccountSession implements ConfigurableSession {
   readonly #configurationOf: (caller: string, options: SessionOptions) => Configuration;
   readonly #engineFor: (configuration: Configuration) => Engine;

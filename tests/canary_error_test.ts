@@ -22,7 +22,7 @@ const echo: Canned = (asked) => {
   return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers);
 };
 
-/** Repeats in an answer what came with the call: a header, or else its address. */
+/** Repeats in a response a part of the request: a header, or else its address. */
 const echoOfCall = (status: number, header?: string): Canned => ({ url, headers }) => {
   const secrets = header === undefined ? url : headers.get(header) ?? "";
   return new Response(secrets, {
@@ -255,7 +255,7 @@ for (const [at, [code, run]] of scenarios.entries()) {
 Deno.test("each code that the module documents is provoked here, or where it belongs", () => {
   const documented = new Set<string>(Object.keys(CODES));
   const provoked = new Set<string>(scenarios.map(([code]) => code));
-  // PERMISSION takes a process of its own (below), PACKAGE_UNAVAILABLE an empty cache, INTERRUPTED a
+  // PERMISSION needs a separate process (below), PACKAGE_UNAVAILABLE an empty cache, INTERRUPTED a
   // notebook; the others are provoked with the downloads.
   assertEquals([...documented.difference(provoked)].sort(), [
     ...["API_UNREACHABLE", "FILE", "FILE_EXISTS"],

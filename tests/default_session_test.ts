@@ -6,7 +6,7 @@ import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
 
-/** Runs with the default session on a world of its own, and leaves process and session as they were. */
+/** Runs with the default session in a separate world, then restores the process and the session. */
 async function withDefault(
   given: PortlessOptions,
   variables: Record<string, string | undefined>,

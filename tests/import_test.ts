@@ -3,7 +3,7 @@ import { startSandbox } from "../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, MOD_URL, runScript } from "./support/child_deno.ts";
 import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
-/** A web server that gives the module's files as one on the internet would. */
+/** A web server that serves the module's files as one on the internet would. */
 function serveModule(): Deno.HttpServer<Deno.NetAddr> {
   const root = new URL("../", import.meta.url);
   return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
@@ -44,7 +44,7 @@ Deno.test("a script in any folder imports the module by path, file URL and from 
   }
 });
 
-/** Takes out of Deno's cache what a server on a port of chance gave, if anything. */
+/** Removes the files of a server on a random port from Deno's cache. */
 async function forget(hostname: string, port: number): Promise<void> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const { modulesCache } = JSON.parse(new TextDecoder().decode(stdout));

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** What a module imports: its own modules by path, all others as written. */
+/** The imports of a module: its own modules by path, all others as written. */
 interface Imports {
   readonly own: readonly string[];
   readonly specifiers: readonly string[];

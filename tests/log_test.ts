@@ -1,4 +1,4 @@
-/** What a session reports of its work: as events, and as lines on standard error. */
+/** The reports of a session about its work: as events, and as lines on standard error. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { createSession, type LogEvent } from "../mod.ts";

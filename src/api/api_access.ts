@@ -15,7 +15,7 @@ export interface ApiAccess {
    * slash.
    */
   readonly prefixes: readonly string[];
-  /** Whether an environment variable named a proxy when the settings were read. */
+  /** Whether an environment variable set a proxy when the settings were read. */
   readonly proxied: boolean;
   readonly settings: Settings;
 }

@@ -59,7 +59,7 @@ export interface DownloadsProgress {
   files: number;
   /** Number of all files; missing if the items come from an async iterable. */
   total?: number;
-  /** Number of files that were kept because they existed already. */
+  /** Number of files that were kept because they already existed. */
   kept: number;
   /** Number of files that could not be downloaded. */
   failed: number;

@@ -24,7 +24,7 @@ const READ_BYTES = 1_048_576;
  * later call.
  * @returns The opened file; the size of an existing file that is kept; `busy` if another download
  * is saving the file.
- * @throws {ConfigError} `FILE_EXISTS`, or `FILE` if the file cannot be saved.
+ * @throws {ConfigError} `FILE_EXISTS` if the file already exists; `FILE` if it cannot be saved.
  */
 export async function openTarget(
   path: string,

@@ -45,7 +45,7 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
 
 /**
  * Explains a disk error. Returns any other error unchanged.
- * @throws The error itself, if only a mistake in a program causes it.
+ * @throws The error itself, if a bug caused it.
  */
 export function explained(path: string, error: unknown): unknown {
   throwIfBug(error);

@@ -116,8 +116,8 @@ function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
 }
 
 /**
- * Finds lines that consist of a label and a value, separated by a colon or an equals sign. The value
- * may be on the next line, and the label needs no colon then.
+ * Finds lines that consist of a label and a value, separated by a colon or an equals sign. If the
+ * value is on the next line, the label needs no colon.
  */
 function linesOf(text: string): Pair[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");

@@ -109,7 +109,7 @@ export class ProviderError extends AuthError {
   declare readonly requestId: string | undefined;
   /** The number of requests that were sent. */
   declare readonly attempts: number;
-  /** Seconds to wait before the next attempt, if the provider named a time. */
+  /** Seconds to wait before the next attempt, if the provider specified one. */
   declare readonly retryAfterSeconds: number | undefined;
 
   private constructor(
@@ -142,7 +142,7 @@ export class ApiError extends AuthError {
   declare readonly url: string;
   /** HTTP status of the response; `undefined` if there was no response. */
   declare readonly status: number | undefined;
-  /** Seconds to wait before the next attempt, if the API named a time. */
+  /** Seconds to wait before the next attempt, if the API specified one. */
   declare readonly retryAfterSeconds: number | undefined;
   /** The API's id of the request, for its support. */
   declare readonly requestId: string | undefined;

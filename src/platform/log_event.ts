@@ -12,7 +12,7 @@ export type LogEvent =
     readonly file?: string;
     /** Whether that file exists. */
     readonly exists: boolean;
-    /** Where each setting came from, by the name of its variable. Values are not included. */
+    /** The source of each setting, by the name of its variable. Values are not included. */
     readonly origins: Readonly<Record<string, "option" | "environment" | "file">>;
   }
   | {
@@ -48,7 +48,7 @@ export type LogEvent =
   | {
     /** A logout succeeded. */
     readonly event: "logout";
-    /** How far it went, as in the status. */
+    /** The place where the session was ended, as in the status. */
     readonly outcome: "here" | "provider" | "everywhere";
   }
   | {

@@ -10,8 +10,8 @@ const UNSEEN_MS = 2_000;
 const REASON_LENGTH = 48;
 
 /**
- * The pauses between the attempts of one call. A stretch of attempts that brings nothing for two
- * seconds is shown as a line, from its next pause on.
+ * The pauses between the attempts of one call. If a stretch of attempts makes no progress for two
+ * seconds, a line is shown from the next pause on.
  */
 export class Pauses {
   readonly #world: World;

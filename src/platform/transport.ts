@@ -19,7 +19,7 @@ export function directClient(
 ): Deno.HttpClient | undefined {
   if (protocol !== "http:" || !namesProxy()) return undefined;
   const host = hostname.replace(/^\[|\]$/g, "");
-  // This "proxy" is the server itself. It replaces the proxies that the variables name.
+  // This "proxy" is the server itself. It replaces the proxies in the variables.
   const proxy = { transport: "tcp", hostname: host, port: Number(port || 80) } as const;
   return Deno.createHttpClient({ ...options, proxy });
 }

@@ -54,7 +54,7 @@ export async function endAtProvider(
   const sessions = newestOfEach(held);
   if (sessions.length === 0) {
     return everywhere
-      ? { ended: "here", text: "not on other devices: no token is left for that request" }
+      ? { ended: "here", text: "not on other devices: the request needs a token, and none is left" }
       : { ended: "here" };
   }
   if (!everywhere && !sessions.some(isRenewable)) {

@@ -5,7 +5,7 @@ import type { Clocks, World } from "../platform/world.ts";
 /** Estimated number of days for which a login can be refreshed (section 8). */
 export const REFRESH_DAYS = 30;
 
-/** Where tokens came from. */
+/** The source of the tokens. */
 export type TokenSource =
   | "portal"
   | "password"

@@ -93,7 +93,7 @@ export class StoreRuleError extends Error {
   }
 }
 
-/** Values that a store may damage, and the name of a line that no version has so far. */
+/** Values that a store may damage, and the name of a line that no version of this module uses. */
 const SAMPLE: CheckedRecord = {
   ACCESS_TOKEN: "x".repeat(4_096),
   REFRESH_TOKEN: `'single' "double" \`back\` \\ $1 % ; --`,
@@ -186,7 +186,10 @@ export async function checkStore(
   await put("empties", before ?? {});
 }
 
-/** Runs updates at once. Each adds a member, and reads often, so that the others have time. */
+/**
+ * Runs updates simultaneously. Each adds a member, and reads several times, so that the others get
+ * a turn.
+ */
 async function compete(stores: readonly [CheckedStore, CheckedStore]): Promise<void> {
   await stores[0].update(() => Promise.resolve({}));
   let expected: CheckedRecord = {};

@@ -168,7 +168,7 @@ export class Configuration {
   }
 }
 
-/** Where each setting came from, by the name of its variable. */
+/** The source of each setting, by the name of its variable. */
 export function originsOf(settings: Settings): Readonly<Record<string, SettingOrigin>> {
   const origins: Record<string, SettingOrigin> = {};
   for (const name of SETTING_NAMES) {

@@ -20,12 +20,12 @@ export class EnvironmentMirror {
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
     const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN");
     const { trust } = configuration.settings;
-    // Tokens that the user brought, and that the session does not use, stay.
+    // Tokens of the user that the session does not use are kept.
     if (!isOurs && (isApart(trust) || tokensInEnvironment(configuration, tokens).note)) return;
     const { accessToken, refreshToken } = tokens;
     this.#put("ACCESS_TOKEN", accessToken.reveal());
     if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-    // Only a token that this session has put there is meant for the hosts in its file.
+    // The hosts in the session's file may receive only a token that this session has put there.
     const isPut = this.#mirrored.has("ACCESS_TOKEN");
     if (isPut && trust.tokenFile !== undefined) this.#put(TOKEN_FILE_VARIABLE, trust.tokenFile);
   }

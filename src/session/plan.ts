@@ -76,8 +76,8 @@ export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean
 }
 
 /**
- * Caps a wanted validity at what a new token offers, so that not every call refreshes. Without the
- * margin that is subtracted, a new token would be too old after a moment.
+ * Limits the requested validity to that of a new token, so that not every call refreshes. Without
+ * the margin that is subtracted, a new token would be too old after a moment.
  */
 export function offeredMs({ lifetimeMs, refreshMarginMs }: Tokens, wantedMs: number): number {
   if (wantedMs === 0 || lifetimeMs === undefined) return wantedMs;

@@ -26,7 +26,7 @@ export function parsePortalToken(text: string): string {
   return readPortalToken(text);
 }
 
-/** Names the portal in a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
+/** Mentions the portal in a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
 export function portalName(address: string | undefined): string {
   // A space must follow the address. A notebook turns the address into a link, and would include a
   // comma in it.

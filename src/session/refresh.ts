@@ -23,7 +23,8 @@ export class Refresh extends SharedWork<Tokens> {
   isOwn = false;
 
   /**
-   * @param noteReplaced Called when the provider responded for these tokens while a caller waits.
+   * @param noteReplaced Called with the replaced tokens when the provider responds, if a caller is
+   * still waiting.
    */
   constructor(readonly reason: Reason, private readonly noteReplaced: (held: Tokens) => void) {
     super();

@@ -19,8 +19,8 @@ export function newStoreKey(): string {
 
 /**
  * Encrypts a record of a store with AES-GCM. The record can be decrypted only under the name and
- * number for which it was encrypted. Therefore, without the key, an old record cannot be passed off
- * as the latest one of a process that knows a later one.
+ * number for which it was encrypted. Therefore, someone without the key cannot pass off an old
+ * record as the latest one to a process that knows a later one.
  */
 export class Seal {
   readonly #key: CryptoKey;

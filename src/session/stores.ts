@@ -11,7 +11,7 @@ import {
   type TokenStore,
 } from "./store.ts";
 
-/** Opens the store that the settings name. This is the place to add a new kind of store. */
+/** Opens the store of the settings. This is the place to add a new kind of store. */
 export function openStore(session: StoredSession): TokenStore {
   const { envFile, isByCommand, ownStore, settings } = session.configuration;
   const address = settings.text("store");

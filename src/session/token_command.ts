@@ -82,10 +82,9 @@ export async function tokensByCommand(
 }
 
 /**
- * The number of token commands inside which this process runs. The limit on this number stops a
- * loop. An empty `AUTH_TOKEN_COMMAND` is not enough: the profile of a login shell may set the
- * command again. On most systems `ssh` passes only variables that begin with `LC_`, so the name
- * does.
+ * The number of nested token commands around this process. A limit on this number stops a loop. An
+ * empty `AUTH_TOKEN_COMMAND` is not enough: the profile of a login shell may set the command again.
+ * On most systems `ssh` passes only variables that begin with `LC_`, so this one does, too.
  */
 const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
 /** Three: a command may connect through two machines to a third that has its own command. */

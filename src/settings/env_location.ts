@@ -32,7 +32,7 @@ export interface EnvLocation {
 }
 
 /**
- * Locates the file named by the option `envFile` or by `AUTH_ENV_FILE`. A relative path is resolved
+ * Locates the file in the option `envFile` or in `AUTH_ENV_FILE`. A relative path is resolved
  * against the working folder.
  *
  * @throws {ConfigError} `INVALID_SETTING` if the name does not refer to a file on this computer.

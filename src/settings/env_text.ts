@@ -23,7 +23,7 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
   for (const [key, value] of changes) {
     if (value !== undefined && formatValue(value) === undefined) {
       return {
-        problem: `the value of ${key} has a character that readers of .env files disagree on`,
+        problem: `the value of ${key} contains a character that not all programs read alike`,
         fix: "choose a value without quotes, backslashes and line breaks",
       };
     }

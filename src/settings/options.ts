@@ -130,7 +130,7 @@ export interface SessionOptions {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** The types of an option's value, as messages name them. */
+/** The types of an option's value, as messages describe them. */
 type TypeName<Value> = Value extends string ? "string"
   : Value extends number ? "number"
   : Value extends false ? "false"

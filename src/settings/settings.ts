@@ -29,7 +29,7 @@ import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
 import { type Trust, trustIn } from "./trust.ts";
 
-/** Where the value of a setting came from. */
+/** The source of the value of a setting. */
 export type SettingOrigin = "option" | "environment" | "file";
 
 interface FoundSetting {

@@ -22,7 +22,7 @@ interface BatchWorld extends Portless {
 
 type Api = (path: string, request: Request, count: number) => Response | Promise<Response>;
 
-/** An API that gives each path its own text, unless `api` says otherwise. */
+/** An API that returns a different text for each path, unless `api` says otherwise. */
 function inBatchWorld(
   api: Api,
   use: (world: BatchWorld) => Promise<void>,

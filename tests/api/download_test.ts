@@ -400,7 +400,7 @@ test(
     const own = new AbortController();
     const running = get({
       signal: own.signal,
-      // By the clock of the session: each piece is told.
+      // The session's clock makes each piece a separate report.
       onProgress: ({ bytes }) => bytes > 0 && reached.resolve(),
     });
     await reached.promise;
@@ -414,7 +414,7 @@ test(
   },
 );
 
-/** Saves what an API sends that gives these answers in turn. */
+/** Saves the file of an API that returns these responses in turn. */
 async function saveFrom(answers: Response[]): Promise<string> {
   let text = "";
   await using world = portless({ api: (_, count) => answers[count - 1] ?? new Response() });

@@ -10,7 +10,7 @@ import {
 } from "../support/fault_proxy.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
 
-/** Runs with a session that is good, on an API behind a proxy that does what it is told. */
+/** Runs with a valid session and an API behind a proxy that injects faults. */
 async function withApi(
   work: (session: Session, proxy: FaultProxy, providerRequests: () => number) => Promise<void>,
 ): Promise<void> {

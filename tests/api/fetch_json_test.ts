@@ -3,7 +3,9 @@ import { type ApiError, fetchJson, type FetchJsonInit } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
-/** What a call ends with where the API gives these answers in turn, the last one again and again. */
+/**
+ * The outcome of a call if the API returns these responses in turn, and the last one repeatedly.
+ */
 async function outcome(
   answers: (() => Response)[],
   init?: FetchJsonInit,
@@ -54,7 +56,7 @@ Deno.test("an error of the API contains the API's message, the address without i
   assertEquals(sent, 1);
 });
 
-/** An answer whose body comes a byte at a time. */
+/** A response whose body arrives byte by byte. */
 const inBytes = (status: number, body: unknown) => () => {
   const bytes = [...new TextEncoder().encode(JSON.stringify(body))];
   const pieces = ReadableStream.from(bytes.map((byte) => Uint8Array.of(byte)));
@@ -375,7 +377,7 @@ Deno.test("wrong arguments are a TypeError that contains their names", async () 
     [["/x", { header: {} }], /did you mean "headers"/],
     [["/x", { retryWithinMs: NaN }], /zero or more/],
     [["/x", { idleTimeoutMs: NaN }], /idleTimeoutMs must be zero or more milliseconds/],
-    // What other clients call it is answered with what to write here.
+    // The error for an option of another client says what to write instead.
     [
       ["/x", { params: { limit: 5 } }],
       /no option "params"; put them into the path: `.*\?\$\{new URL/,

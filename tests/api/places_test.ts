@@ -155,7 +155,7 @@ Deno.test("a part that another process finished between open and lock is not wri
     const { tryLockSync } = Deno.FsFile.prototype;
     let tries = 0;
     using _ = withLocks((opened) => {
-      // Exactly then its holder gives it its final name.
+      // At this moment, the holder renames the part.
       if (tries++ === 0) {
         Deno.renameSync(part, `${folder}/finished`);
         Deno.removeSync(part.replace(/part$/, "note"));

@@ -11,7 +11,7 @@ async function loggedIn(options: PortlessOptions = {}): Promise<ReturnType<typeo
   return world;
 }
 
-/** What an API got, and the answers that it gives in turn. */
+/** The requests to an API, and the responses that it returns in turn. */
 function recording(...statuses: number[]) {
   const seen: { method: string; mine: string | null; type: string | null; size: number }[] = [];
   const api = async (request: Request) => {

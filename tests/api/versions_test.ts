@@ -48,7 +48,7 @@ interface Saving {
   get(): Promise<string>;
 }
 
-/** Downloads from an API that gives these answers in turn, and then the whole new version. */
+/** Downloads from an API that returns these responses in turn, and then the whole new version. */
 async function saving(
   answers: Response[],
   use: (saving: Saving) => Promise<void>,
@@ -83,7 +83,7 @@ const rests: [string, before: Validators, after: Validators, isSame: boolean][] 
   ["an ETag where there was none beside the same date", { "last-modified": DAY }, strong, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
   ["the same weak ETag and date", weak, weak, true],
-  // RFC 9110, 15.3.7: after If-Range an answer need not repeat the date.
+  // RFC 9110, 15.3.7: after If-Range, a response need not repeat the date.
   ["the strong ETag alone", strong, { etag: `"1"` }, true],
   ["the same strong ETag beside another date", strong, { ...strong, "last-modified": TODAY }, true],
 ];
@@ -97,7 +97,10 @@ const early: [string, Validators][] = [
   ["the same ETag", { etag: `"1"` }],
   ["no validator", {}],
 ];
-/** An answer that breaks off, the answer to the next request, and whether both are one version. */
+/**
+ * A response that breaks off, the response to the next request, and whether both are the same
+ * version.
+ */
 const pairs: [string, first: Response, second: Response, isSame: boolean][] = [
   ...rests.map(([what, before, after, isSame]): typeof pairs[number] => {
     const second = rest(isSame ? OLD : NEW, HALF, after);
@@ -136,7 +139,7 @@ for (const age of [0, 1]) {
   });
 }
 
-/** Leaves a whole part, as a process does that is killed before it gives the part its name. */
+/** Leaves a complete part, like a process that is killed before it renames the part. */
 async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   await rejection(get());
   const [note, part] = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();

@@ -13,7 +13,7 @@ export interface WatchedPage {
   problems: string[];
 }
 
-/** What a visit to the portal needs to know of a running sandbox. */
+/** The facts about a running sandbox that a visit to the portal needs. */
 export interface PortalAccess {
   portalUrl: string;
   settings: { username: string; password: string };
@@ -62,8 +62,8 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => ofThisFile?.close());
 
 /**
- * Registers a test with Chromium. The tests of a file share one, as its start costs more than most of
- * them, and each has contexts of its own, which end with it.
+ * Registers a test with Chromium. Starting Chromium takes longer than most tests, so the tests of a
+ * file share one. Each test has separate contexts, which end with it.
  */
 export function chromiumTest(
   name: string,
@@ -81,7 +81,7 @@ export function chromiumTest(
   });
 }
 
-/** Opens a page with cookies and permissions of its own. */
+/** Opens a page with separate cookies and permissions. */
 export async function openPage(
   browser: Browser,
   options: { javaScriptEnabled?: boolean; deviceScaleFactor?: number } = {},
@@ -118,7 +118,7 @@ export async function setClipboard(page: Page, state: "granted" | "denied"): Pro
   await page.context().grantPermissions(permissions, { origin: new URL(page.url()).origin });
 }
 
-/** What the clipboard holds, read by the page itself. */
+/** The content of the clipboard, read by the page itself. */
 export async function readClipboard(page: Page): Promise<string> {
   return String(await page.evaluate("navigator.clipboard.readText()"));
 }

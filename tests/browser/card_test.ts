@@ -61,7 +61,7 @@ chromiumTest(
   },
 );
 
-/** What JupyterLab takes out of the styles of a notebook that it does not trust. */
+/** The styles that JupyterLab removes from an untrusted notebook. */
 const TAKEN_OUT =
   /(flex|gap|justify|align-items|opacity)[\w-]*:[^;"]*;?|[\w-]+:[^;"]*(calc|min|anywhere)\(?[^;"]*;?|[\w-]+:-[^;"]*;?/g;
 
@@ -98,7 +98,7 @@ chromiumTest(
   },
 );
 
-/** What front ends say of the tables in outputs, all at once. */
+/** The styles of all front ends for tables in outputs. */
 const TABLES = `<style>
   table { margin: 9px auto; border: 3px solid red; font-size: 30px; table-layout: fixed }
   tr, th, td { text-align: right; vertical-align: middle; padding: 9px; border: 3px solid red }
@@ -173,7 +173,7 @@ chromiumTest(
     const wide = await places(600);
     assertEquals(wide.isBelow, false);
     assert(wide.bar > 400, `the bar is ${wide.bar} pixels wide`);
-    // What JupyterLab leaves of 520 pixels.
+    // The part of 520 pixels that remains in JupyterLab.
     const narrow = await places(150);
     assertEquals(narrow.isBelow, true);
     assert(narrow.value > 100, `the words have ${narrow.value} pixels`);

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Locator } from "playwright-core";
 
-/** What small words need, and what marks such as a check sign do (WCAG 1.4.3 and 1.4.11). */
+/** The contrast that small text needs, and marks such as a check sign (WCAG 1.4.3 and 1.4.11). */
 const LEAST = { words: 4.5, marks: 3 };
 
 interface Text {

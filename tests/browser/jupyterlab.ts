@@ -29,7 +29,10 @@ function command(): { line: string[]; variables: Record<string, string> } {
   };
 }
 
-/** What Jupyter Lab would show above the notebook, or ask the internet for, and what it would not render. */
+/**
+ * Settings against messages above the notebook, requests to the internet, and cells that are not
+ * rendered.
+ */
 async function writeSettings(home: JupyterHome): Promise<void> {
   const settings = {
     "apputils-extension/themes": { theme: "JupyterLab Light" },
@@ -44,7 +47,7 @@ async function writeSettings(home: JupyterHome): Promise<void> {
   }
 }
 
-/** Starts JupyterLab, in its light theme, and waits until it answers. */
+/** Starts JupyterLab, in its light theme, and waits until it responds. */
 export async function startJupyterLab(
   home: JupyterHome,
   variables: Record<string, string> = {},
@@ -119,7 +122,7 @@ export class LabPage extends NotebookPage {
     await this.menu("notebook:run-cell");
   }
 
-  /** What a cell shows, without its number. */
+  /** The output of a cell, without its number. */
   output(index: number): Locator {
     return this.cell(index).locator(".jp-OutputArea-output");
   }

@@ -122,7 +122,7 @@ const MISFITS = `[...document.querySelectorAll(".jp-NotebookPanel .jp-OutputArea
     [...place.querySelectorAll("img")].some(({ complete, naturalWidth }) => !complete || !naturalWidth))
   .map((place) => place.innerText)`;
 
-/** The notebooks that are run, because they have plots, tables and progress; the others are only shown. */
+/** The notebooks with plots, tables and progress are run; the others are only shown. */
 const RUN = ["04_explore_data.ipynb", "07_downloads.ipynb"];
 
 chromiumTest(

@@ -30,8 +30,8 @@ testNeeding(
       (_, number) => code(`${PAUSE}\nawait show("value ${number}");`),
     );
     const first = code(`${importing("createSession, login")}\nimport { show } from "${show}";`);
-    // nbconvert cannot prompt: the error lists what is missing. It is thrown, because text that a cell
-    // prints may arrive after its end.
+    // nbconvert cannot prompt: the error lists what is missing. Text that a cell prints may arrive
+    // after its end, so the error is thrown.
     const asking = `for (const name of ["USERNAME", "PASSWORD"]) Deno.env.set(name, "");
       await createSession({ envFile: false }).login();`;
     const last = code(asking, [], ["raises-exception"]);

@@ -5,7 +5,7 @@ import { answerTo } from "../../src/cli/run.ts";
 /** The address of the program, for what depends on it. */
 export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
 
-/** What a command answers. Throws what it throws. */
+/** Returns the result of a command, or throws its error. */
 export function answerOf(...args: string[]): Promise<Answer> {
   return answerTo(args, ENTRY);
 }

@@ -1,6 +1,6 @@
 /**
- * The command line in processes of its own: what each command prints, its exit status, and what it
- * asks in a terminal.
+ * The command line in separate processes: the output, the exit status and the prompts of each
+ * command.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { freePort } from "../support/free_port.ts";

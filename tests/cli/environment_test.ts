@@ -88,7 +88,7 @@ Deno.test("status says what fetch and token do without a session", () =>
     const { PASSWORD, USERNAME, ...others } = variables;
     await writeEnv(folder, others);
     assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);
-    // The file names hosts that the password in the environment must not reach.
+    // The file contains hosts that the password in the environment must not reach.
     const planted = await run(["status"], {
       env: { PASSWORD: PASSWORD ?? "", USERNAME: USERNAME ?? "" },
     });

@@ -3,7 +3,7 @@ import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 
 const CSV = "/v1/stations/gull-harbor/observations.csv";
 
-/** What is in a folder and below it, without the session. */
+/** The files in a folder and below it, without the session. */
 function filesBelow(folder: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
     isDirectory ? filesBelow(`${folder}/${name}`).map((each) => `${name}/${each}`) : [name]

@@ -243,7 +243,7 @@ Deno.test("an HTTP error is printed, not saved, and ends with a failure status",
     await signIn();
     const missing = await run(["fetch", "/v1/nothing"]);
     assertEquals([missing.code, JSON.parse(missing.stdout).error], [1, "not_found"]);
-    // The message, which often goes to the same place, starts on a line of its own.
+    // The message, which often goes to the same terminal, starts on a new line.
     assert(missing.stdout.endsWith("}\n"));
     assertMatch(
       missing.stderr,

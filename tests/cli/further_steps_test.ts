@@ -28,7 +28,7 @@ async function inWorld(
   });
 }
 
-/** What is on the screen when a part of an answer is awaited, and what is typed then. */
+/** The text on the screen at a prompt, and the input that is typed then. */
 function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
   // Codes are known only when they are asked for.
   let answers: string[] = [];

@@ -40,7 +40,7 @@ function asLines(settings: Record<string, string>): string {
   return Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join("");
 }
 
-/** What the `.env` says, as the runtime reads it. */
+/** The content of the `.env`, as the runtime reads it. */
 function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
   return parseEnv(Deno.readTextFileSync(envFile));
 }

@@ -202,7 +202,7 @@ deskTest("a terminal's lines are broken at words, and a pipe gets them whole", a
   if (!ON_WINDOWS) assertEquals(screen.split(/\s+/), stderr.split(/\s+/));
 });
 
-/** What is seen of `fetch --output zeros`, where the API gives this. */
+/** The screen of `fetch --output zeros` with this response of the API. */
 async function seenOfFetch(
   desk: Desk,
   answer: () => Response,
@@ -245,7 +245,7 @@ deskTest("a terminal without abilities gets no escape sequences", async (desk) =
     await seenOfFetch(desk, big, [], { TERM }),
     await desk.type(["status"], [], { TERM }),
   ];
-  // A console of Windows draws a prompt with escape sequences of its own.
+  // A console of Windows draws a prompt with different escape sequences.
   if (!ON_WINDOWS) seen.push(await desk.type(["login", "--force"], [[FIRST, "\x03"]], { TERM }));
   for (const { screen } of seen) assertEquals(screen.includes(ESCAPE), false, screen);
 });
@@ -257,9 +257,9 @@ deskTest(
     const { screen } = await seenOfFetch(desk, big, [], { columns: 30 });
     const shown = screen.split(`\r${ESCAPE}K`).slice(1);
     assert(shown.length > 1);
-    // Wine breaks the line earlier: it gives an escape sequence three columns.
+    // Wine breaks the line earlier: it counts an escape sequence as three columns.
     if (ON_WINDOWS) return assertStringIncludes(screen, "…");
-    // What was saved is said at the end.
+    // The saved file is reported at the end.
     assert(shown.pop()?.startsWith("platform-auth: saved"));
     assert(shown.length > 1);
     for (const line of shown) assert(line.length < 30, line);

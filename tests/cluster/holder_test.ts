@@ -28,7 +28,7 @@ async function refuseNext(provider: Deno.Listener): Promise<void> {
   await writeAll(connection, new TextEncoder().encode(text));
 }
 
-/** A provider that gives a token of this name to whoever asks next. */
+/** A provider that issues a token with this name to the next request. */
 async function answerNext(
   provider: Deno.Listener,
   name: string,

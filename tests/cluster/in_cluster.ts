@@ -40,7 +40,7 @@ export async function inCluster(
   });
 }
 
-/** A busy machine takes longer for an answer than a call with a good token waits for it. */
+/** A busy machine takes longer to respond than a call with a valid token waits. */
 export function patient(ms: number): AbortSignal {
   return AbortSignal.timeout(ms <= 250 ? 5_000 : ms);
 }

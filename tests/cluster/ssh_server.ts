@@ -5,7 +5,7 @@ import { saysReady } from "../support/text_lines.ts";
 
 const SERVER = commandPath("sshd") ?? commandPath("../sbin/sshd");
 
-/** What is missing to run one. */
+/** The missing requirement, if any. */
 export const NO_SSH: Lack | undefined = missingOnWindows("sshd is set up otherwise on Windows") ??
   (SERVER && commandPath("ssh") && commandPath("ssh-keygen")
     ? undefined

@@ -7,7 +7,7 @@ import { jwt } from "../support/answers.ts";
 import { NO_REDIS } from "../support/redis_server.ts";
 import { type Cluster, inCluster } from "./in_cluster.ts";
 
-/** A session that names nobody in its settings, with the store's address. */
+/** A session without a user name in its settings, with the store's address. */
 function unnamed({ world, store }: Cluster, hash: string, more: SessionOptions = {}) {
   const { username: _, password: __, ...options } = world.options;
   return createSession({ ...options, ...store, store: `${store.store}${hash}`, ...more });

@@ -41,7 +41,7 @@ testNeeding(
   "a login while the store is away is saved when it is back",
   () =>
     inCluster(async ({ server, session, world }) => {
-      // As performance.timeOrigin and performance.now() give it.
+      // As performance.timeOrigin and performance.now() return it.
       const now = () => world.clock.now() + 0.123456;
       const [one, other] = [session({ now }), session()];
       await server.kill();
@@ -181,7 +181,7 @@ Deno.test("a call that is given up while the store is away sends it nothing more
   assertEquals(pauses, 1);
 });
 
-/** Listens, and has as many connections waiting as may wait: the next one gets no answer. */
+/** Listens, and has the maximum number of waiting connections: the next one gets no response. */
 const FULL = `import socket, sys
 server = socket.socket()
 server.bind(("127.0.0.1", 0))

@@ -6,7 +6,7 @@ import { portless, rejection } from "../support/portless.ts";
 import { call, inCluster } from "./in_cluster.ts";
 import { NO_REDIS, type RedisServer } from "../support/redis_server.ts";
 
-/** What somebody does to the server, the address that is used then, and what is said of it. */
+/** A change to the server, the address that is used then, and the message. */
 const troubles: [string, string, (url: string) => string, RegExp][] = [
   [
     "holds a key of another type under the name",

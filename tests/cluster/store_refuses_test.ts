@@ -1,4 +1,4 @@
-/** A store that answers and refuses: what is said then, of a save, a logout and a look. */
+/** A store that responds with a refusal: the messages about a save, a logout and a read. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
 import { testNeeding } from "../support/needs.ts";
@@ -24,7 +24,7 @@ testNeeding(
       assertEquals(level, "fail");
       assertMatch(message ?? "", /it accepts no writes at the moment$/);
       assertMatch(fix ?? "", /^check in its log/);
-      // What it holds is read, and tried at the API.
+      // Its content is read, and tried at the API.
       const token = (await session().doctor()).checks.find(({ name }) => name === "token");
       assertEquals([token?.level, world.refreshes()], ["ok", 0]);
     }),
@@ -100,7 +100,7 @@ testNeeding(
         assertMatch(message, / and try again/);
         assertEquals(each.status().warnings.join().includes("tokens in memory"), false);
         await server.tell("CONFIG SET maxmemory 0");
-        // What could not be written is written now.
+        // The write that failed is made now.
         assertEquals((await each.logout()).state, "none");
         await one.login({ force: true });
         await server.tell("CONFIG SET maxmemory 1");
@@ -112,7 +112,7 @@ testNeeding(
       const { message } = await rejection(session().logout({ everywhere: true }));
       assertMatch(
         message,
-        /: the connection was refused \(there was no session to end here; not on other devices: no token is left for that request; the store at \S+ may still contain tokens\); start the store/,
+        /: the connection was refused \(there was no session to end here; not on other devices: the request needs a token, and none is left; the store at \S+ may still contain tokens\); start the store/,
       );
     }),
 );

@@ -33,7 +33,7 @@ testNeeding(
           }
         }
       }
-      // What is listened for is heard where nothing is encrypted.
+      // Without encryption, the recording contains the secrets.
       const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
       await plain.login();
       assert(wire.heard().includes(await plain.accessToken()));

@@ -11,7 +11,7 @@ import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.
 const CALLS = 25;
 const PROCESSES = rounds(4, 40);
 
-/** What happens to the server once all processes are under way. */
+/** A change to the server once all processes are running. */
 type Trouble = (server: RedisServer) => Promise<void>;
 
 /** Processes begin together on one expired session in a store, while refresh tokens rotate without grace. */

@@ -7,7 +7,7 @@ import { portless, rejection, statusOf } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
 import { commandLine, counted, printing, scriptCommand } from "../support/token_command.ts";
 
-/** A bare token, as the portal gives it, without the word before it. */
+/** A bare token, like one from the portal without the word `bearer`. */
 const bare = (text: string) => text.replace("bearer ", "");
 
 Deno.test("a command provides the token: it runs once for all callers, and again when the token is due", () =>

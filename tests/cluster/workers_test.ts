@@ -57,7 +57,7 @@ subject(NO_SSH, "tokens over ssh", (test) => {
         const variables = Object.entries({ DENO_DIR, NPM_CONFIG_REGISTRY, NO_PROXY: "127.0.0.1" })
           .flatMap(([name, value]) => value === undefined ? [] : [`${name}='${value}'`]);
         await assertNothingStored(OVER_SSH, 25, (envFile) => {
-          // What ssh runs over there is a line for a shell.
+          // On the other machine, ssh runs its command in a shell.
           const line = `${variables.join(" ")} ${commandLine(tokenCommand(envFile))}`;
           return commandLine(server.command(line));
         });

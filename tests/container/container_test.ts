@@ -16,10 +16,10 @@ const lack = debian ? undefined : {
   installable: false,
 };
 
-/** What this machine needs to reach a registry, and the image does not have. */
+/** The settings with which this machine reaches a registry, and which the image lacks. */
 const NETWORK = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY"];
 
-/** A folder as a machine of its own: each instruction changes what the next one finds. */
+/** A folder that acts as a machine: each instruction changes it for the next one. */
 class Container {
   readonly variables = new Map<string, string>();
   #user = "root";
@@ -33,7 +33,7 @@ class Container {
     }
   }
 
-  /** A file of this machine, at a place of its own: packages write at the usual one. */
+  /** A file of this machine, at an unusual path: packages write to the usual one. */
   #copyIn(path: string, name: string): string {
     Deno.copyFileSync(path, `${this.root}/opt/${name}`);
     return `/opt/${name}`;
@@ -67,7 +67,7 @@ class Container {
     }
   }
 
-  /** What git knows of the working tree: nobody's settings or builds. */
+  /** The files that git tracks in the working tree, without settings or builds. */
   async #copy(folder: string): Promise<void> {
     const script = `set -euo pipefail; mkdir -p "$2"
       cd "$1" && git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null |
@@ -122,7 +122,7 @@ testNeeding(lack, "a machine made by binder/Dockerfile runs notebook 00", async 
   assertEquals(shownBy(text), shownBy(ours));
 });
 
-/** What each cell of a notebook shows, as media types. */
+/** The output of each cell of a notebook, as media types. */
 function shownBy(notebook: string): string[][] {
   const { cells }: { cells: { outputs?: { data?: object }[] }[] } = JSON.parse(notebook);
   return cells.map(({ outputs = [] }) => outputs.flatMap(({ data = {} }) => Object.keys(data)));

@@ -15,7 +15,7 @@ interface Declaration {
   readonly def?: unknown;
 }
 
-/** What `deno doc` knows of an exported name: what an editor shows. */
+/** The output of `deno doc` for an exported name, which an editor shows. */
 async function declarations(): Promise<[name: string, Declaration][]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--json", "mod.ts"],
@@ -64,12 +64,12 @@ Deno.test("every exported function has an example, and no hover cites another do
     kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
   );
   assertEquals(without.map(([name]) => name), []);
-  // What a hover shows needs no other document.
+  // The text of a hover can be understood without another document.
   const cited = found.filter(([, each]) => /\bsections? \d/.test(JSON.stringify(each)));
   assertEquals(cited.map(([name]) => name), []);
 });
 
-/** What the description of a function says about the errors of this class. */
+/** The part of a function's description about the errors of this class. */
 function thrownBy(name: string, errorClass: string): string {
   const before = documentText("src/default_session.ts").split(`export function ${name}(`)[0] ?? "";
   const doc = before.slice(before.lastIndexOf("/**"));

@@ -105,7 +105,7 @@ elsewhere = requests.Request("GET", API.replace("127.0.0.1", "localhost"), auth=
 print("Authorization" in elsewhere.prepare().headers)
 `;
 
-/** Prints the header that the class gives with these options. */
+/** Prints the header that the class makes with these options. */
 const headers = (...options: string[]) =>
   `from platform_auth import PlatformAuth
 print(PlatformAuth("https://api.example.com", *${

@@ -111,7 +111,7 @@ Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in t
     const { stdout } = await runScript(noted, { cwd, flags: ["-A"], env });
     assertMatch(stdout, /^200 student\n/);
     const text = exported.map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-    // What is exported of a call is its URL, and of a log its text.
+    // The export contains the URL of a call, and the text of a log.
     for (const seen of ["/v1/whoami", "tag=seen", "a log of its own"]) assert(text.includes(seen));
     const lines = linesOf(`${cwd}/.env`);
     const names = ["ACCESS_TOKEN", "REFRESH_TOKEN", "APP_CLIENT_SECRET", "PASSWORD"];

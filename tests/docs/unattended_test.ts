@@ -46,7 +46,7 @@ testNeeding(
         return name === "" ? [] : [[name, value]];
       });
       const [, command = ""] = /^[\d*]+(?: [\d*]+){4} (.*)$/.exec(lines.at(-1) ?? "") ?? [];
-      // What cron gives to a command: a home folder, a shell, the variables of its table.
+      // The environment of a command in cron: a home folder, a shell, the variables of its table.
       const env = { ...childEnvironment({ HOME: you }), ...Object.fromEntries(variables) };
       const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
       const run = async () =>
@@ -131,7 +131,7 @@ testNeeding(
       undefined,
     );
     assertEquals(text.includes("eyJ"), false);
-    // nbconvert and `jupyter execute`, each with a login of its own: no file holds the session.
+    // nbconvert and `jupyter execute`, each with its own login: no file contains the session.
     assertEquals(sandbox.requests.map(({ status }) => status), [200, 200]);
   },
 );

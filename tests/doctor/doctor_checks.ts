@@ -15,11 +15,11 @@ export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
     .flatMap((name) => [[name, undefined], [name.toLowerCase(), undefined]]),
 );
 
-/** An answer of a provider or API that is there and agrees about the time. */
+/** A response of a reachable provider or API with the same time. */
 export const there = (): Response =>
   new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
 
-/** What a doctor finds with these options, where provider and API answer; it may show no canary. */
+/** The diagnosis with these options, if provider and API respond; it must not show a canary. */
 export async function diagnosisOf(options: TestOptions, login = false): Promise<Diagnosis> {
   return await withEnvironment(NO_VARIABLES, async () => {
     const diagnosis = await testSession({

@@ -1,4 +1,4 @@
-/** What `doctor({ login: true })` tries, and what it leaves alive: nothing. */
+/** `doctor({ login: true })`: its attempts, and that no session remains. */
 import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import type { Diagnosis } from "../../mod.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
@@ -13,7 +13,7 @@ function levels({ checks }: Diagnosis): string[] {
   );
 }
 
-/** What the provider of the sandbox says to a refresh token. */
+/** The response of the sandbox's provider to a refresh token. */
 async function refreshWith({ sandbox, options }: Portless, token: unknown): Promise<string> {
   const answer = await sandbox.handle(
     new Request(String(options.authUrl), {
@@ -79,7 +79,7 @@ const DEVICE = {
   NewDeviceMetadata: { DeviceKey: "k-1", DeviceGroupKey: "g" },
 };
 
-/** What a provider responds to each operation after the login, and what the doctor finds. */
+/** The responses of a provider to each operation after the login, and the diagnosis. */
 const PROVIDERS: [
   what: string,
   login: Parameters<typeof tokenAnswer>[0],

@@ -55,7 +55,7 @@ for (const [error, name, fields] of ERRORS) {
     assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${topic})`);
     assertEquals(JSON.parse(JSON.stringify(error)), { name, code, problem, fix, ...fields });
     assertEquals(error.cause, "cause" in fields ? fields.cause : undefined);
-    // A log of the error names its parts once.
+    // A log of the error contains its parts once.
     assertEquals(Deno.inspect(error).split(problem).length, 2, Deno.inspect(error));
   });
 }

@@ -8,7 +8,7 @@ import { ConfigError } from "../../src/errors/errors.ts";
 const SOURCE = new URL("../../src/", import.meta.url);
 const HERE = import.meta.url.split("/").at(-1) ?? "";
 
-/** Runs a script that lets an error through, and gives what Deno prints. */
+/** Runs a script with an uncaught error, and returns the output of Deno. */
 async function uncaught(imported: string, call: string, flags: string[] = []): Promise<string> {
   return await inFolder(async (cwd) => {
     const script =

@@ -11,7 +11,7 @@ export interface FaultyProvider extends AsyncDisposable {
   readonly sandbox: Sandbox;
   /** Where a client finds the provider. */
   readonly url: string;
-  /** Lets the fault happen from the next request on, and gives the address from then on. */
+  /** Injects the fault from the next request on, and returns the address to use from then on. */
   begin(): Promise<string>;
   /** Requests that came through since then. */
   requests(): number;

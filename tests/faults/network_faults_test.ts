@@ -9,7 +9,10 @@ import {
 import { inFolder } from "../support/child_deno.ts";
 import { FAULT_CASES, type FaultCase, startFaultyProvider } from "./fault_cases.ts";
 
-/** What is seen of an operation: a state or a code, and the requests, or attempts where none came through. */
+/**
+ * The outcome of an operation: a state or a code, and the number of requests, or of attempts if
+ * none arrived.
+ */
 type Seen = readonly [outcome: string, requests: number];
 
 const ALONE: Seen = ["UNREACHABLE", 1];
@@ -84,7 +87,7 @@ async function meet(
     }
     const requests = provider.requests();
     if (requests > 0 && attempts > 0) assertEquals(attempts, requests, "the error tells");
-    // What is left is what the file keeps for the next process.
+    // The rest is in the file, for the next process.
     const next = createSession({ ...options, authUrl });
     assertEquals(next.status().canRefresh, session.status().canRefresh);
     return { seen: [outcome, requests || attempts], session, paused: skipped - before };
@@ -119,7 +122,7 @@ Deno.test("a provider that is slow, and rotates refresh tokens, costs no session
       sandbox.failures.push({ at: "token", delayMs: 1_600 });
     },
   };
-  // A third of the deadline is over before the answer comes.
+  // A third of the time limit passes before the response arrives.
   await using provider = await startFaultyProvider(slow);
   const { envFile: _, ...settings } = provider.sandbox.settings;
   const session = createSession({ ...settings, authUrl: provider.url, timeoutMs: 4_000 });

@@ -11,7 +11,7 @@ interface Outcome {
   readonly requests: number;
 }
 
-/** Logs in in a process of its own; the first request takes all packages away. */
+/** Logs in in a separate process; the first request removes all packages. */
 async function loginOffline(
   denoDir: string,
   answer: { status: number; body: string },

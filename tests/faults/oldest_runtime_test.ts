@@ -1,4 +1,4 @@
-/** What the oldest supported Deno does to a password when connections drop. */
+/** The oldest supported Deno never sends a password twice when connections drop. */
 import { assertEquals } from "@std/assert";
 import { headerOf, parseRaw, startTcpCapture } from "../support/tcp_capture.ts";
 import { inFolder, MOD_PATH } from "../support/child_deno.ts";
@@ -8,7 +8,7 @@ const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
   Deno.readTextFileSync(new URL("../../README.md", import.meta.url)),
 )?.[1] ?? "";
 
-/** What a program prints, if it can be run and succeeds. */
+/** The output of a program, if it can be run and succeeds. */
 async function printedBy(program: string, args: string[], cwd?: string): Promise<string> {
   const options = { args, env: { NO_COLOR: "1" }, stderr: "null", ...(cwd && { cwd }) } as const;
   try {

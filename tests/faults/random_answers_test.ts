@@ -6,7 +6,7 @@ import { jwt, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
-/** How many answers each test invents, many more with SOAK set. */
+/** The number of responses that each test invents, many more with SOAK set. */
 const RUNS = rounds(200, 20_000);
 
 const NAME = "ada";
@@ -18,7 +18,7 @@ const canaries = {
 };
 const hash = await computeSecretHash(NAME, CLIENT, canaries.clientSecret);
 
-/** What each flow sends, and a provider or proxy may therefore repeat. */
+/** The values that each flow sends, and that a provider or proxy may therefore repeat. */
 const SENT = {
   login: [canaries.password, canaries.clientSecret, hash],
   // Not the hash: after one that is rejected, the variant without a hash is tried.
@@ -41,7 +41,7 @@ function echo(secrets: string[]): fc.Arbitrary<string> {
   );
 }
 
-/** JSON like a good answer's or an error's, with members changed, missing or added. */
+/** JSON like that of a success or an error, with members changed, missing or added. */
 function nearlyGood(secrets: string[]): fc.Arbitrary<unknown> {
   const leaf = fc.oneof(
     fc.constantFrom<unknown>(null, 0, -1, 1.5, 1e300, true, "", "Bearer", [], {}, "1800"),

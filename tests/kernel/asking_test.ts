@@ -51,7 +51,7 @@ function typing(...answers: string[]): { onInput: () => string } {
 
 const masks = (result: CellResult): boolean[] => result.inputs.map(({ password }) => password);
 
-/** What the notebook file would keep: outputs and questions, but not masked answers. */
+/** The content that the notebook file would keep: outputs and prompts, but not masked answers. */
 const kept = (result: CellResult): string =>
   JSON.stringify([result.outputs, result.inputs, result.evalue, result.traceback]);
 

@@ -37,7 +37,7 @@ function inKernel(use: (kernel: Kernel) => Promise<void>): Promise<void> {
   });
 }
 
-/** What the notebook file would keep. */
+/** The content that the notebook file would keep. */
 const kept = (result: CellResult): string =>
   JSON.stringify([result.outputs, result.inputs, result.evalue, result.traceback]);
 

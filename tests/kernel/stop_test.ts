@@ -81,7 +81,7 @@ async function stopWhileHanging(
   return await running;
 }
 
-/** What Stop does where nobody listens: the kernel ends. */
+/** Without a listener, Stop ends the kernel. */
 async function assertStopKills(kernel: Kernel): Promise<void> {
   kernel.interrupt();
   await assertRejects(
@@ -151,7 +151,7 @@ async function hangingCall(running: Running): Promise<void> {
   const codes = Array.from({ length: 5 }, () => "INTERRUPTED").join();
   assertMatch(JSON.stringify(all.outputs), new RegExp(`(refresh|INTERRUPTED),${codes}`));
 
-  // A call with a signal of its own ends by either.
+  // Stop and the call's own signal both end the call.
   const call = `await authFetch("/v1/stations", { signal: own.signal })`;
   const stopped = await stopWhileHanging(
     running,

@@ -9,7 +9,7 @@ const REFUSAL = JSON.stringify({
   message: "Refresh Token has been revoked",
 });
 
-/** What a cell shows of its error, line by line. */
+/** The lines that a cell shows of its error. */
 function linesOf({ status, traceback }: CellResult): string[] {
   assertEquals(status, "error");
   return (traceback ?? []).flatMap((line) => line.split("\n"));

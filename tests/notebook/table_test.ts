@@ -126,7 +126,7 @@ Deno.test("table() is typed by its rows: another column is a mistake that an edi
     table(rows, { columns: ["id", "name"] }),
     table([[1, 2]], { columns: ["any", "name"] }),
     table(given, { columns: ["id"] }),
-    // deno-lint-ignore no-explicit-any -- as fetchJson() gives it
+    // deno-lint-ignore no-explicit-any -- as fetchJson() returns it
     table(rows as any, { columns: ["id"] }),
   ];
   assert(accepted);
@@ -231,7 +231,7 @@ Deno.test("in a script table() and show() print text", () =>
     await show({ b: [2] });
     await show(Object.assign(new Error("went wrong"), { code: "WRONG" }));
     await show("${"word ".repeat(20)}");
-    // What happened, what to do and where to read more are lines of their own.
+    // The problem, the fix and the reference are on separate lines.
     await show(new ConfigError("ENV_FILE", "${problem}", "run login()"));`;
     const { code, stdout, stderr } = await runScript(script, { cwd });
     assertEquals([code, stderr], [0, ""]);

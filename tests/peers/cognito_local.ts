@@ -1,6 +1,7 @@
 /**
- * Runs the emulator `cognito-local` in a process of its own: an identity provider nobody here wrote.
- * The folder tests against programs of others: this one, and those that people read their `.env` with.
+ * Runs the emulator `cognito-local` in a separate process: an identity provider that this project
+ * did not write. This folder tests against programs of others: this one, and readers of `.env`
+ * files.
  */
 import { freePort } from "../support/free_port.ts";
 import { notInstalled, testNeeding } from "../support/needs.ts";
@@ -24,7 +25,9 @@ export function cognitoLocalTest(
 }
 
 export interface CognitoLocalOptions {
-  /** What users type to log in. With "email" the provider knows them by a UUID, not by that. */
+  /**
+   * The name that users type to log in. With "email", the provider knows them by a UUID instead.
+   */
   signIn: "username" | "email";
   /** Stands for the organisation's own rule, which is asked before each token. Default: there is none. */
   rule?: () => Response;
@@ -35,13 +38,15 @@ export interface CognitoLocal extends AsyncDisposable {
   readonly userPoolId: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What the user types: a name or an e-mail address. */
+  /** The text that the user types: a name or an e-mail address. */
   readonly username: string;
   /** Made at run time. */
   readonly password: string;
   /** The access token's `username` claim: the same name, or a UUID when signing in by e-mail. */
   readonly providerUsername: string;
-  /** An operation in "aws" words, for what a test has to arrange. Throws unless the answer is 200. */
+  /**
+   * An operation in "aws" words, for what a test has to arrange. Throws unless the status is 200.
+   */
   admin<Answer>(operation: string, body: Record<string, unknown>): Promise<Answer>;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { assertInert } from "./env_inert.ts";
 
 export type EnvReader = "deno" | "node" | "bash" | "python-dotenv" | "npm-dotenv" | "parse-env";
 
-/** What a reader found, or `null` when it refused the file. */
+/** The values that a reader found; `null` if it refused the file. */
 export type EnvReading = Record<string, string> | null;
 
 export const ENV_READERS: readonly EnvReader[] = [
@@ -18,7 +18,7 @@ type ReadFiles = (paths: string[]) => Promise<EnvReading[]>;
 // `null` for readers which this machine does not have.
 const found = new Map<EnvReader, Promise<ReadFiles | null>>();
 
-/** What is missing on this machine to read with a reader. */
+/** The program that a reader needs and this machine lacks. */
 export async function lackOfReader(reader: EnvReader): Promise<Lack | undefined> {
   if (await find(reader) !== null) return undefined;
   return { reason: `${reader} is not installed`, installable: true };
@@ -61,8 +61,8 @@ const finders: Record<EnvReader, () => Promise<ReadFiles | null>> = {
         return all && without(all, (name, value) => given?.[name] === value);
       });
   },
-  // `process.loadEnvFile` is what `node --env-file` does, and takes one file after the other. Where
-  // there is no node, Deno puts a `node` of its own on the path of its children.
+  // `process.loadEnvFile` does the same as `node --env-file`, and reads one file after the other.
+  // Without node, Deno puts its own `node` on the path of its children.
   node: () =>
     batchReader([["node", "-e"]], {
       probe: "process.exit(process.loadEnvFile && !process.versions.deno ? 0 : 1)",

@@ -24,7 +24,7 @@ Deno.test("retryAfterMs() reads seconds, and a point in time by the clock of the
   assertEquals(read({ "retry-after": at(7_000), date: at(5_000) }), 2_000);
   assertEquals(read({ "retry-after": at(-7_000) }), 0);
   assertEquals(read({ "retry-after": `${366 * 86_400}` }), 366 * 86_400_000);
-  // Nobody waits for years: such an answer asks for nothing.
+  // No client waits for years, so such a header is ignored.
   const absurd = ["9".repeat(400), "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"];
   for (const text of ["", "soon", "7 s", ...absurd]) {
     assertEquals(read({ "retry-after": text }), undefined, text);

@@ -32,7 +32,7 @@ async function withRepository(work: (folder: string) => Promise<void>): Promise<
       await Deno.writeTextFile(`${root}/${name}`, "x\n");
     }
     await git(root, "add", ".");
-    // The configuration of whoever runs the tests may name patterns of their own.
+    // The git configuration of the user who runs the tests may contain further patterns.
     const env = { ...NO_CONFIGURATION, XDG_CONFIG_HOME: `${folder}/config` };
     await withEnvironment(env, () => work(root));
   });

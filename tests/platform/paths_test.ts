@@ -1,4 +1,4 @@
-/** What Deno and the machine give, wrapped: paths, proxies, signals and connections. */
+/** Wrappers of Deno and the system: paths, proxies, signals and connections. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { join, posix, sep as SEPARATOR, win32 } from "node:path";

@@ -4,7 +4,7 @@ import { NO_SIGNALS, subject } from "../support/needs.ts";
 
 const SIGNALS = JSON.stringify(new URL("../../src/platform/signals.ts", import.meta.url).href);
 
-/** What a script prints whose cleaning up prints a line, and its exit status. */
+/** The output of a script whose cleanup prints a line, and its exit status. */
 async function ran(ending: string, afterwards = ""): Promise<[string, number]> {
   const script = `
     import { cleanUpAtExit } from ${SIGNALS};

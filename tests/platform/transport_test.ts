@@ -75,7 +75,7 @@ for (const [message, words, mayPass, isUnsent] of failures) {
     const error = new TypeError("error sending request for url (http://a.example/)", { cause });
     const { fix, ...reason } = networkReason(error);
     assertEquals(reason, { words, isKnown: true, isUnsent, mayPass });
-    // Where a company's proxy shows a certificate of its own.
+    // The errors if a company's proxy presents its own certificate.
     const wantsTrust = /UnknownIssuer|self-signed|issuer|verify/.test(message);
     assertEquals(fix?.includes("DENO_TLS_CA_STORE=mozilla,system") ?? false, wantsTrust);
   });

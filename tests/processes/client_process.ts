@@ -13,9 +13,9 @@ import {
 import { IMPORT_FLAGS } from "../support/child_deno.ts";
 import { TextLineStream } from "../support/text_lines.ts";
 
-/** What a process that made its calls tells of them. */
+/** The report of a process about its calls. */
 export interface Report {
-  /** How many answers had which status, or which error was met. */
+  /** The number of responses by status, and of errors by code. */
   readonly outcomes: Record<string, number>;
   /** SHA-256 of each token that went to the API. */
   readonly tokens: string[];
@@ -28,7 +28,7 @@ export interface ClientProcess {
   readonly ready: Promise<void>;
   /** Lets it begin. */
   go(): Promise<void>;
-  /** What it tells in the end. */
+  /** Its report at the end. */
   readonly report: Promise<Report>;
   kill(signal: Deno.Signal): void;
   readonly ended: Promise<Deno.CommandStatus>;

@@ -7,11 +7,11 @@ import { inFolder } from "../support/child_deno.ts";
 import { startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
-/** What became of the processes that came after. */
+/** The outcomes of the later processes. */
 export interface Kills {
   /** The session was good, or a refresh made it good. */
   working: number;
-  /** The answer with the next refresh token was lost with the process. */
+  /** The response with the next refresh token was lost with the process. */
   rejected: number;
   /** How long the processes after waited for a lock or between attempts, in milliseconds. */
   waited: number;

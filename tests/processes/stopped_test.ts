@@ -18,7 +18,7 @@ const status = await session.refresh().catch((error) => ({ state: error.code, so
 console.log(status.state, status.source);
 `;
 
-/** The answer of a provider that replaces the refresh token with each use. */
+/** The response of a provider that replaces the refresh token with each use. */
 function answerWith(refreshToken: string): string {
   const AccessToken = jwt({
     sub: "ada",

@@ -1,4 +1,4 @@
-/** What pools of the real service say beside what the API document shows, from the call to its error. */
+/** Responses of real pools that the API document does not describe, from the call to its error. */
 import { assertEquals, assertMatch, assertNotMatch, assertRejects } from "@std/assert";
 import { AuthError, createSession, type SessionOptions } from "../../mod.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
@@ -112,7 +112,7 @@ Deno.test("a platform's rule that failed once does not end a login or a refresh"
   assertEquals((await session.refresh()).source, "refresh");
 });
 
-/** What is shown of a refusal that repeats a code, which the provider should not do. */
+/** The message of a refusal that repeats a code, which the provider should not do. */
 async function shownOf(code: string): Promise<string> {
   const step = { ChallengeName: "CUSTOM_CHALLENGE", ChallengeParameters: {} };
   const refusal = errorAnswer("OddException", `no "${code}" here`);

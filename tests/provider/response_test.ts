@@ -1,4 +1,4 @@
-/** What is sent to an identity provider, and what each of its answers comes to. */
+/** The requests to an identity provider, and the outcome of each of its responses. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ChallengeError, ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";

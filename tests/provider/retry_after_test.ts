@@ -103,7 +103,7 @@ Deno.test("a failure without Retry-After delays nothing", async () => {
 const optional = [
   ["RevokeToken", {}, 0],
   ["GlobalSignOut", { everywhere: true }, 0],
-  // A refresh that a logout makes, because all devices are signed out by a current access token.
+  // A refresh by a logout: signing out all devices requires a current access token.
   ["REFRESH_TOKEN_AUTH", { everywhere: true }, 3_000],
   ["ConfirmDevice", undefined, 0],
 ] as const;

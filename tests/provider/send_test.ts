@@ -14,13 +14,13 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
 }
 
 const never: Canned = () => new Promise(() => {});
-/** An answer that comes when so much of the attempt's time has passed. */
+/** A response that arrives after the given share of the attempt's time. */
 function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
   return async (asked) => {
     // First the client sees that the request is on its way.
     await Promise.resolve();
     timeouts.pass(ms);
-    // What arrives just after the limit is still read.
+    // A response that arrives just after the limit is still read.
     timeouts.pass(100);
     return await answerTo(asked, answer);
   };

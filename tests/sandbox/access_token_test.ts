@@ -1,6 +1,6 @@
 /**
- * The sandbox on its own, without the client: its identity provider, its data API and, in `portal/`,
- * its portal answer as the API document says.
+ * The sandbox on its own, without the client: its identity provider, its data API and, in
+ * `portal/`, its portal respond as the API document says.
  */
 import { assertEquals } from "@std/assert";
 import { createLocalJWKSet, jwtVerify } from "npm:jose@^6";

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 type System = "authUrl" | "portalUrl" | "apiUrl";
 const SYSTEMS: System[] = ["authUrl", "portalUrl", "apiUrl"];
 
-/** Sends these lines as they are and gives the first line of the answer. */
+/** Sends these lines unchanged, and returns the first line of the response. */
 async function sendLines(sandbox: Sandbox, system: System, lines: string[]): Promise<string> {
   const { hostname, port } = new URL(sandbox[system]);
   using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -69,7 +69,8 @@ const ODD_LINES = [
   "BREW / HTTP/1.1",
   "PROPFIND / HTTP/1.1",
 ];
-// Windows drops an answer that is followed by a reset, as that to a request which is not read whole.
+// Windows drops a response that is followed by a reset, such as that to a request that is not read
+// completely.
 if (Deno.build.os !== "windows") ODD_LINES.push(`GET /${"x".repeat(100_000)} HTTP/1.1`);
 
 Deno.test("the sandbox rejects odd methods and targets with 4xx", async () => {

@@ -173,7 +173,7 @@ for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
     assertMatch(fault(await use(sandbox, first)), refused);
     const third = await use(sandbox, second);
     assertEquals(third.status, 200);
-    // The second was replaced just now and has a grace of its own; the first one still has not.
+    // The second was replaced just now and has its own grace period; that of the first one is over.
     const fourth = await use(sandbox, second);
     assertEquals(fourth.status, 200);
     assertMatch(fault(await use(sandbox, first)), refused);

@@ -13,7 +13,7 @@ export const ACCOUNT = {
   challenges: [],
 };
 
-/** A sandbox without ports on a clock of its own. */
+/** A sandbox without ports and with its own clock. */
 export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {
   const clock = new Clock();
   return { sandbox: createSandbox({ now: clock.now, ...options }), clock };
@@ -115,7 +115,7 @@ export async function logIn(sandbox: Sandbox): Promise<Answer["result"]> {
   return result;
 }
 
-/** Name and message of an error answer in one line. */
+/** Name and message of an error response in one line. */
 export function fault({ status, body }: Answer): string {
   return `${status} ${body.__type}: ${body.message}`;
 }

@@ -3,7 +3,7 @@
  *
  *     deno run -A --lock=tests/deno.lock tests/sandbox/sample_files.ts
  *
- * The same weather and the same versions of the packages give the same bytes.
+ * The same weather and the same versions of the packages result in the same bytes.
  */
 import { fileURLToPath } from "node:url";
 import { parquetWriteBuffer } from "npm:hyparquet-writer@^0.17";
@@ -65,7 +65,7 @@ async function map(): Promise<Uint8Array> {
   return stdout;
 }
 
-/** Base64, because Deno 2.9 imports text but not bytes. */
+/** Deno 2.9 imports text but not bytes, so this is base64. */
 async function save(name: string, bytes: Uint8Array): Promise<void> {
   const lines = bytes.toBase64().replaceAll(/.{100}/g, "$&\n");
   await Deno.writeTextFile(new URL(`${name}.base64`, SAMPLES), `${lines}\n`);

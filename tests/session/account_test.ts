@@ -1,4 +1,4 @@
-/** What is known of an account belongs to its tokens: it is stored with them and goes with them. */
+/** Facts about an account belong to its tokens: they are stored and removed with them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { cardHtml } from "../../src/show/card.ts";

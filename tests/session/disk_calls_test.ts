@@ -1,4 +1,4 @@
-/** What a refresh asks of the disk: a home folder on a network pays for each of these calls. */
+/** The disk accesses of a refresh. On a home folder in a network, each of them is slow. */
 import { assert, assertEquals } from "@std/assert";
 import { diskCalls } from "../support/disk_calls.ts";
 import { portless } from "../support/portless.ts";

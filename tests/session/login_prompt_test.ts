@@ -2,7 +2,7 @@ import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { type Ask, ConfigError, createSession, type LoginOptions } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
 
-/** What was asked, and a prompt that gives these answers in turn, then fails the test. */
+/** The prompts so far, and a prompt that returns these answers in turn, then fails the test. */
 function answering(...answers: (string | null)[]): {
   prompt: Ask;
   asked: { message: string; secret: boolean }[];

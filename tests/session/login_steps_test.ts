@@ -41,7 +41,7 @@ Deno.test("a login that is aborted while its answer is on its way leaves nothing
   });
   assertEquals(await rejection(login), reason);
   held?.release();
-  // The late answer has passed by then.
+  // The late response has arrived by then.
   await new Promise((resolve) => setTimeout(resolve));
   const { state, warnings } = world.session.status();
   assertEquals([state, warnings, isKept(world)], ["none", [], false]);

@@ -255,7 +255,7 @@ Deno.test("aborting a login changes nothing", async () => {
   controller.abort(new Error("not now"));
   assertEquals((await login).message, "not now");
   held.release();
-  // The late answer has passed by then.
+  // The late response has arrived by then.
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(world.session.status(), before);
   assertEquals(await world.session.accessToken(), token);

@@ -1,4 +1,7 @@
-/** What sessions on one `.env`, or in one store, should do, written down a second time and as simply as can be. */
+/**
+ * The expected behavior of sessions on one `.env`, or in one store: a second, very simple
+ * implementation.
+ */
 
 export interface Held {
   readonly access: string;
@@ -6,7 +9,7 @@ export interface Held {
   readonly issuedAt: number;
 }
 
-/** What one session knows. */
+/** The knowledge of one session. */
 interface Memory {
   held: Held | undefined;
   /** The file as this session last read or wrote it. */
@@ -14,7 +17,7 @@ interface Memory {
   /** Why it ended. */
   ended: string | undefined;
   replaced: string | undefined;
-  /** The token that the API answered 401 to. */
+  /** The token to which the API responded with 401. */
   rejected: string | undefined;
   restUntil: number;
 }
@@ -38,7 +41,7 @@ export class SessionModel {
   readonly issued: string[] = [];
   logins = 0;
   refreshes = 0;
-  /** What happens to the next refresh. */
+  /** The fate of the next refresh. */
   trouble: "none" | "down" | "lost" | "overtaken" | "outrun" = "none";
   #saved: Held | undefined;
   readonly #memories = new Map<number, Memory>();
@@ -114,7 +117,7 @@ export class SessionModel {
     const used = memory.held;
     if (!this.dead.has(used?.access ?? "")) return "200";
     if (this.#replaceRejected(memory, used)) return "200";
-    // A session that is over is told as such, a passing failure as the API's own answer.
+    // A session that is over is reported, a transient failure returns the API's response.
     if (memory.held === undefined) return memory.ended ?? "NO_SESSION";
     return memory.held.refresh === undefined ? memory.ended ?? "401" : "401";
   }
@@ -138,7 +141,7 @@ export class SessionModel {
       const helps = isSent && !this.dead.has(held.access);
       // The API rejects this one, too: now it is refreshed.
       if (isSent && !helps) return this.#replaceRejected(memory, held);
-      // What another session got in the meantime helped as well as a refresh of its own.
+      // Tokens that another session obtained in the meantime are as useful as a refresh.
       if (helps) memory.restUntil = 0;
       return helps;
     }
@@ -167,7 +170,7 @@ export class SessionModel {
       this.spent.add(held.refresh);
     }
     if (trouble === "overtaken") {
-      // What is not in the file any more is not given up but gone.
+      // A session that is no longer in the file has ended; it is not given up.
       Object.assign(memory, { held: undefined, seen: undefined, ended: undefined });
       return isLive ? "NO_SESSION" : "REFRESH_REJECTED";
     }
@@ -177,7 +180,7 @@ export class SessionModel {
       this.#catchUp(memory);
       return undefined;
     }
-    // Where refresh tokens rotate, the new one went with the answer that was lost.
+    // If refresh tokens rotate, the new one was in the lost response.
     if (!isLive || (trouble === "lost" && this.#rotating)) {
       memory.ended = "REFRESH_REJECTED";
       memory.held = this.#left(held) > 0 ? { ...held, refresh: undefined } : undefined;

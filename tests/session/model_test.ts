@@ -5,10 +5,10 @@ import { type Portless, portless } from "../support/portless.ts";
 import { type Held, LIFETIME, type Outcome, SessionModel } from "./model.ts";
 import { inFile, inMemory, type Lines, never, type Place } from "./places.ts";
 
-/** How many stories are told, many more with SOAK set. */
+/** The number of random sequences, many more with SOAK set. */
 const RUNS = rounds(50, 1_500);
 
-/** A server answers in no time, but not in none. */
+/** A server responds almost at once. */
 
 const SESSIONS = 3;
 
@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const LOGIN: Step = { kind: "login", session: 0 };
 const stories = fc.array(step, { maxLength: 40, size: "max" }).map((steps) => [LOGIN, ...steps]);
 
-/** What only others do who share a session. */
+/** The actions of others who share a session. */
 const SHARED = new Set(["overtaken", "outrun", "strip", "together"]);
 
 /** The real sessions, and the model beside them. */
@@ -64,7 +64,7 @@ class Story {
   readonly sessions: Session[] = [];
   readonly #place: Place;
   #lines: Lines = {};
-  /** What somebody copied in the portal a while ago. */
+  /** A string that was copied in the portal earlier. */
   #copied: Held = { access: "", refresh: undefined, issuedAt: 0 };
 
   constructor(rotating: boolean, make: (world: Portless) => Place) {
@@ -104,7 +104,7 @@ class Story {
         return model.live.clear();
       case "reject":
         world.sandbox.expireAccessTokens();
-        // What is issued in the same second is rejected too.
+        // Tokens issued in the same second are rejected, too.
         this.#pass(1);
         return model.issued.forEach((token) => model.dead.add(token));
       case "edit":
@@ -143,7 +143,7 @@ class Story {
     this.model.issued.push(access);
   }
 
-  /** What must be true at any time. */
+  /** Conditions that always hold. */
   async check(): Promise<void> {
     const { model, world } = this;
     this.#place.check?.();
@@ -172,7 +172,7 @@ class Story {
     assertEquals(real, this.model.portal(at, this.#copied), `portal login of session ${at}`);
   }
 
-  /** Another program saves a portal token while the answer to a refresh is on its way. */
+  /** Another program saves a portal token while the response to a refresh is on its way. */
   async #outrun(at: number): Promise<void> {
     const { model, world } = this;
     const held = world.hold();
@@ -198,7 +198,7 @@ class Story {
     assertEquals(real, this.model[kind](at), `${kind} of session ${at}`);
   }
 
-  /** The user takes the tokens out of the file while the answer to a refresh is on its way. */
+  /** The user removes the tokens from the file while the response to a refresh is on its way. */
   async #overtaken(at: number): Promise<void> {
     const { model, world } = this;
     const held = world.hold();

@@ -26,7 +26,7 @@ function lockOf(world: Portless): Deno.FsFile {
   return file;
 }
 
-/** What another program writes, which knows no lock. */
+/** A write by another program, which does not use the lock. */
 function writeTokens(world: Portless, access: string, refresh = ""): void {
   const lines = [`ACCESS_TOKEN=${access}`, ...(refresh ? [`REFRESH_TOKEN=${refresh}`] : [])];
   Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);

@@ -1,4 +1,4 @@
-/** Where sessions are kept that a story is told of, and what others do there. */
+/** The stores of the sessions in a sequence, and the actions of others there. */
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { linesOf, type Portless } from "../support/portless.ts";
@@ -6,7 +6,7 @@ import { linesOf, type Portless } from "../support/portless.ts";
 /** No deadline: not even a busy machine lets a story fail by the time that its store takes. */
 export const never = (): AbortSignal => new AbortController().signal;
 
-/** What is kept, by the keys of a `.env`. */
+/** The content, by the keys of a `.env`. */
 export type Lines = Record<string, string | undefined>;
 
 export interface Place {
@@ -16,9 +16,9 @@ export interface Place {
   look(): Promise<Lines>;
   /** Another program writes, while others may hold the lock. */
   write(lines: Lines): Promise<void>;
-  /** The user adds a line of their own. */
+  /** The user adds a line. */
   edit?(text: string): void;
-  /** What must be true at any time. */
+  /** Conditions that always hold. */
   check?(): void;
 }
 
@@ -44,13 +44,14 @@ export function inFile({ envFile }: Portless): Place {
     },
     check() {
       const theirs = text().replaceAll(OURS, "");
-      // A logout leaves a line break, because an empty file would seem to be in an editor's hands.
+      // An empty file would look like one that an editor is writing, so a logout leaves a line
+      // break.
       assertEquals(theirs.replace(/(^|\n)\n$/, "$1"), foreign, "the lines of the user");
     },
   };
 }
 
-/** What the provider answered last is what a session in memory holds. */
+/** A session in memory contains the provider's latest response. */
 export function inMemory({ options, sandbox }: Portless): Place {
   let last: Lines = {};
   const plain = options.fetch ?? fetch;

@@ -15,7 +15,7 @@ async function turns(count = 20): Promise<void> {
   for (let each = 0; each < count; each++) await turn();
 }
 
-/** A session whose token expired, and whose refresh is answered when the test says so. */
+/** A session with an expired token, whose refresh gets its response when the test lets it. */
 async function refreshing(world: Portless) {
   await world.session.login();
   world.clock.advance(EXPIRED);
@@ -30,7 +30,7 @@ function told({ sent }: Portless): string[] {
   return sent.slice(2).map(({ flow }) => flow);
 }
 
-/** A session with a refresh that nobody answers, and timeouts that the test lets pass. */
+/** A session with a refresh that gets no response, and timeouts that the test controls. */
 async function hanging(world: Portless, timeouts: HeldTimeouts) {
   const { call, release } = await refreshing(world);
   const refresh = rejection(call);

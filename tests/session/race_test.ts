@@ -4,7 +4,7 @@ import { inFile, type Place } from "./places.ts";
 
 const EXPIRED = 3_000;
 
-/** A session whose token expired, and whose refresh is answered when the test says so. */
+/** A session with an expired token, whose refresh gets its response when the test lets it. */
 async function refreshing<T>(world: Portless, call: () => T, failures = 0) {
   await world.session.login();
   if (failures > 0) world.sandbox.failures.push({ at: "token", status: 503, times: failures });
@@ -77,7 +77,7 @@ Deno.test("a signal that is aborted already sends nothing", async () => {
       logout({ signal }),
     ]
   ) assertEquals((await rejection(call)).message, "never mind");
-  // What would have been started anyway had its turn by now.
+  // Any request that would still be started has been started by now.
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals([world.sent.length, world.called.length], [1, 0]);
   assertEquals(world.session.status().state, "valid");
@@ -134,7 +134,7 @@ async function abortLogins(world: Portless, place: Place): Promise<void> {
     abort.abort();
     await login;
     endings.add(ending);
-    // What goes on after its end would show now.
+    // Any work after the end would be visible now.
     for (let turn = 0; turn < 5; turn++) await next();
     const isSaved = (await place.look()).ACCESS_TOKEN !== undefined;
     assertEquals(ending, isSaved ? "resolved" : "rejected", `aborted after ${turns} turns`);

@@ -1,4 +1,4 @@
-/** What a setting needs in the documents: each test names what a new one lacks. */
+/** The documentation that a setting needs. Each test reports what a new setting lacks. */
 import { assert, assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,
@@ -68,7 +68,7 @@ Deno.test(".env.example lists every variable that is never read from a .env", ()
   }
 });
 
-/** What `deno doc` says of the options of a session, by name. */
+/** The output of `deno doc` for the options of a session, by name. */
 async function docsOfOptions(): Promise<Map<string, string>> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "--json", new URL("../../src/settings/options.ts", import.meta.url).href],

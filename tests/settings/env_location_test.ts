@@ -21,7 +21,7 @@ function withTree(
   });
 }
 
-/** What a script prints that works in that folder. */
+/** The output of a script in that folder. */
 async function printedIn(
   cwd: string,
   script: string,
@@ -38,7 +38,7 @@ interface Found {
   warnings: string[];
 }
 
-/** What status() says in a process of its own that works in that folder. */
+/** The result of status() in a separate process in that folder. */
 async function statusIn(folder: string, variables: Record<string, string> = {}): Promise<Found> {
   const script = `import { status } from ${JSON.stringify(MOD_PATH)};
     const { envFile, clientId, warnings } = status();

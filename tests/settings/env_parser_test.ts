@@ -10,7 +10,7 @@ const RUNS = rounds(10_000, 200_000);
 for (const [name, texts] of [["strange", hostileEnvText()], ["benign", benignEnvText()]] as const) {
   Deno.test(`parseEnvText() reads the plain among ${name} texts as the runtime does`, () => {
     let plain = 0;
-    // What the runtime reads otherwise, and wrongly: blanks as a value, indented comments.
+    // Text that the runtime misreads: blanks as a value, indented comments.
     const quirk = /=[ \t]+\r?$|^[ \t]+#/m;
     fc.assert(
       fc.property(texts.filter((text) => !quirk.test(text)), (text) => {

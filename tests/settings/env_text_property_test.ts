@@ -82,7 +82,7 @@ function changes(): fc.Arbitrary<Changes> {
   );
 }
 
-/** What section 2 of the rules asks for, written down a second time and in another way. */
+/** The rules for an edit, implemented a second time in another way. */
 function expected(pieces: Piece[], wanted: Changes): string {
   const done = new Set<string>();
   let text = "";

@@ -148,13 +148,13 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "refuses a value with a line break",
     "A=1\n",
     new Map([["B", "1\nC=2"]]),
-    /the value of B has a character/,
+    /the value of B contains a character/,
   ],
   [
     "refuses a value with a single quote",
     "A=1\n",
     new Map([["B", "it's"]]),
-    /the value of B has a character/,
+    /the value of B contains a character/,
   ],
 ];
 for (const [what, text, changes, wanted] of cases) {

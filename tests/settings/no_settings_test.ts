@@ -30,7 +30,7 @@ interface Told {
   readonly card: string;
 }
 
-/** What a script without settings learns in a folder. */
+/** The messages to a script without settings in a folder. */
 async function toldIn(
   cwd: string,
   env: Record<string, string> = {},

@@ -1,4 +1,4 @@
-/** What keeps settings from being used, as data: what is shown is made of it. */
+/** The problems of settings as data, from which the messages are made. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { ConfigError } from "../../src/errors/errors.ts";

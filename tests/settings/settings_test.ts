@@ -1,4 +1,4 @@
-/** Where each setting comes from, which source wins, and how a wrong one is told. */
+/** The source of each setting, the priority of sources, and the error for a wrong value. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { VARIABLES } from "../../src/settings/options.ts";

@@ -1,4 +1,4 @@
-/** What a missing or odd setting was probably meant as: said by the doctor and by MISSING_SETTINGS. */
+/** Suggestions for a missing or odd setting, in the doctor and in MISSING_SETTINGS. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { VARIABLES } from "../../src/settings/options.ts";
@@ -47,7 +47,7 @@ const near: [right: string, given: string][] = [
   ["API_BASE_URL", "API_URL"],
   ["API_BASE_URL", "BASE_URL"],
 ];
-/** The warnings of the doctor that name this setting. */
+/** The warnings of the doctor about this setting. */
 async function warnings(session: Session, name: string): Promise<string[]> {
   const { checks } = await session.doctor();
   return checks.filter(({ level, message }) => level === "warn" && message.includes(name))

@@ -127,7 +127,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** What a call and a login do with a found file, by the row of docs/security.md. */
+/** The results of a call and a login with a found file, by the row of docs/security.md. */
 const FOUND = { call: "UNTRUSTED_ORIGIN", login: "MISSING_SETTINGS" };
 
 for (const kind of KINDS) {
@@ -173,7 +173,7 @@ async function assertPlanted(
     ...own,
     APP_CLIENT_ID: clientId,
     USER_POOL_ID: userPoolId,
-    // A client secret of their own, which is no secret of the user's.
+    // The file's own client secret, which is not a secret of the user.
     APP_CLIENT_SECRET: "planted-client-secret-1",
     API_ALLOWED_ORIGINS: theirs.url,
     // The address of a store is easy to guess, and not used from a file.
@@ -270,7 +270,7 @@ interface Story {
   readonly token: string;
 }
 
-/** What a stranger tries so that a token of the environment reaches the hosts in the file. */
+/** A stranger's attempts to send a token of the environment to the hosts in the file. */
 const STORIES: Record<string, {
   env(story: Story): Record<string, string> | Promise<Record<string, string>>;
   file(story: Story): Record<string, string>;
@@ -395,7 +395,7 @@ Deno.test("an expired token in the environment, or one of another folder, leaves
       await login();
       console.log((await fetchJson("/v1/whoami")).username);`;
     await writeEnv(folder, variablesOf(sandbox.settings));
-    // In the second run, the file has a session of its own.
+    // In the second run, the file contains a session.
     for (const ACCESS_TOKEN of [expired, (await sandbox.portalToken()).replace("bearer ", "")]) {
       const env = { NO_PROXY: "127.0.0.1", ACCESS_TOKEN };
       const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });

@@ -1,4 +1,4 @@
-/** What a user should call next is a value: a front end with other words shows those everywhere. */
+/** The next step of a user is a value, so each front end shows it everywhere in its own words. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 

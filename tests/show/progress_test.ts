@@ -31,7 +31,7 @@ Deno.test("progress is a bar, bytes, a rate and the time left, or what is known 
 Deno.test("progress of many files is files, failures, bytes, a rate and the time left", () => {
   const text = (files: number, total: number | undefined, kept: number, failed: number) =>
     downloadsText({ files, ...(total && { total }), kept, failed, bytes: 60 * MB }, 10_000);
-  // What was kept cost no time: 100 files in 10 seconds, and 50 are left.
+  // Kept files took no time: 100 files in 10 seconds, and 50 are left.
   assertEquals(
     text(150, 200, 50, 0),
     "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s  5 s left",

@@ -11,7 +11,7 @@ export function jwt(
   return `${part({ alg: "RS256", typ: "JWT" })}.${part(claims)}.${signature}`;
 }
 
-/** An answer with a JSON body. */
+/** A response with a JSON body. */
 export function jsonAnswer(
   body: unknown,
   status = 200,
@@ -20,7 +20,7 @@ export function jsonAnswer(
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** An error answer in the form that the real service has. */
+/** An error response in the format of the real service. */
 export function errorAnswer(
   name: string,
   message: string,
@@ -39,7 +39,7 @@ export const TOKENS = {
   TokenType: "Bearer",
 };
 
-/** An answer that holds these tokens. */
+/** A response with these tokens. */
 export function tokenAnswer(
   tokens: Record<string, unknown> = TOKENS,
   headers: Record<string, string> = {},
@@ -56,7 +56,7 @@ export function refusedConnection(): never {
   });
 }
 
-/** Throws what the runtime's `fetch` throws when a connection ends before the answer. */
+/** Throws the error of the runtime's `fetch` for a connection that ends before the response. */
 export function brokenConnection(): never {
   throw new TypeError("error sending request for url (https://provider.example/)", {
     cause: new Error("client error (SendRequest): connection closed before message completed"),

@@ -1,6 +1,7 @@
 /**
- * Secrets made for one run, and ways to find them where they must not be shown. The folder holds what
- * tests share: worlds without a port, canned answers, child processes, clocks, terminals.
+ * Secrets made for one run, and ways to find them where they must not be shown. This folder
+ * contains the code that tests share: worlds without a port, canned responses, child processes,
+ * clocks, terminals.
  */
 import { assert } from "@std/assert";
 import { computeSecretHash, type SessionOptions } from "../../mod.ts";
@@ -56,7 +57,7 @@ export async function shownBy(value: unknown): Promise<string> {
   return texts.join("\n");
 }
 
-/** What nobody may get to see: made anew in each run. */
+/** Secrets that must not be visible, different in each run. */
 function plant() {
   const random = () =>
     crypto.getRandomValues(new Uint8Array(24)).toBase64({ alphabet: "base64url" });
@@ -114,7 +115,7 @@ export const SETTINGS: SessionOptions = {
   apiBaseUrl: "https://api.example",
 };
 
-/** An answer of the provider with the tokens. */
+/** A response of the provider with the tokens. */
 export function issued(): Response {
   const { accessToken, refreshToken } = canaries;
   return tokenAnswer({ ...TOKENS, AccessToken: accessToken, RefreshToken: refreshToken });

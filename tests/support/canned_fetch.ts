@@ -1,6 +1,6 @@
-/** A `fetch` that gives prepared answers and keeps what it was asked. */
+/** A `fetch` that returns prepared responses and records the requests. */
 
-/** What a client asked. */
+/** The request of a client. */
 export interface Asked {
   readonly url: string;
   readonly headers: Headers;
@@ -8,7 +8,7 @@ export interface Asked {
   readonly redirect: RequestRedirect | undefined;
 }
 
-/** An answer; or gives one, or throws as `fetch` does. */
+/** A response, or a function that returns one or throws as `fetch` does. */
 export type Canned = Response | ((asked: Asked) => Response | Promise<Response>);
 
 export interface CannedFetch {
@@ -17,7 +17,7 @@ export interface CannedFetch {
   readonly asked: Asked[];
 }
 
-/** Gives the answers in turn, then the last one again and again. */
+/** Returns the responses in turn, then the last one repeatedly. */
 export function cannedFetch(...answers: [Canned, ...Canned[]]): CannedFetch {
   const asked: Asked[] = [];
   return {
@@ -36,7 +36,7 @@ export function cannedFetch(...answers: [Canned, ...Canned[]]): CannedFetch {
   };
 }
 
-/** What a canned answer says to a request. */
+/** The canned response to a request. */
 export async function answerTo(asked: Asked, answer: Canned): Promise<Response> {
   return typeof answer === "function" ? await answer(asked) : answer.clone();
 }

@@ -1,4 +1,4 @@
-/** A session whose provider gives prepared answers. */
+/** A session whose provider returns prepared responses. */
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { type Canned, cannedFetch } from "./canned_fetch.ts";
 import { Clock } from "./clock.ts";
@@ -13,7 +13,7 @@ export const SETTINGS = {
   password: "example-password",
 };
 
-/** A session to which the provider gives these answers, in a time that does not pass by itself. */
+/** A session whose provider returns these responses, on a clock that does not move by itself. */
 export function cannedSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
   const time = new Clock();
   const { asked, fetch } = cannedFetch(...answers);

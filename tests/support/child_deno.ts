@@ -1,4 +1,4 @@
-/** Runs scripts in Deno processes of their own, which see nothing of this one's environment. */
+/** Runs scripts in separate Deno processes, which do not inherit the environment of this one. */
 import { fileURLToPath } from "node:url";
 
 /** Address of the module's entry point. */
@@ -7,7 +7,7 @@ export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 /** Its path as a script imports it: on Windows a slash stands before the drive. */
 export const MOD_PATH: string = decodeURIComponent(new URL(MOD_URL).pathname);
 
-/** What a child of this process needs to import the released files, where this one imports them. */
+/** The flags with which a child imports the released files, if this process does. */
 export const IMPORT_FLAGS: readonly string[] = MOD_URL.endsWith("/dist/mod.js")
   ? [`--import-map=${fileURLToPath(new URL("../release/import_map.json", import.meta.url))}`]
   : [];
@@ -38,7 +38,7 @@ NEEDED.push("LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE");
 // There, each process would leave a copy of Deno: see tests/support/windows_command.ts.
 NEEDED.push("DENO_DISABLE_NODE_SHIM");
 
-/** What a child sees of this process's environment. */
+/** The part of this process's environment that a child inherits. */
 export function neededVariables(): Record<string, string> {
   const variables = NEEDED.flatMap((name) => {
     const value = Deno.env.get(name);

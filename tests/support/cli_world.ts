@@ -1,4 +1,4 @@
-/** Commands of the command line in processes of their own, with the documented flags. */
+/** Commands of the command line in separate processes, with the documented flags. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSession } from "../../mod.ts";
@@ -11,7 +11,7 @@ import { variablesOf, writeEnv } from "./sandbox_env.ts";
 /** Path of the command line's entry point. */
 export const CLI_PATH: string = fileURLToPath(import.meta.resolve("../../src/cli.ts"));
 
-/** What every command is given, and what a test adds. */
+/** The environment of every command, and the additions of a test. */
 export function childEnvironment(more: Record<string, string> = {}): Record<string, string> {
   return { ...neededVariables(), NO_PROXY: "127.0.0.1", ...more };
 }
@@ -22,7 +22,7 @@ export interface CommandOptions {
   flags?: readonly string[];
   /** The command line's entry point. Default: the one of this source. */
   cli?: string;
-  /** What it reads from standard input. Default: nothing. */
+  /** The text on standard input. Default: nothing. */
   stdin?: string;
   /** A script of `sh` that runs the command as `"$@"`. */
   shell?: string;

@@ -33,7 +33,10 @@ export class Clock {
     this.#ticks += seconds * 1_000;
   }
 
-  /** Another of the provider's machines answers from now on, whose clock differs by so many seconds. */
+  /**
+   * From now on, another machine of the provider responds, whose clock differs by the given number
+   * of seconds.
+   */
   skew(seconds: number): void {
     this.#skew = seconds * 1_000;
   }

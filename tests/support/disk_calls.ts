@@ -1,4 +1,4 @@
-/** What is asked of the disk. */
+/** The accesses to the disk. */
 const KINDS = {
   reads: ["readFileSync", "readTextFileSync", "readFile", "readTextFile"],
   stats: ["lstatSync", "statSync", "lstat", "stat"],

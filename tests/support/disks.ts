@@ -25,12 +25,12 @@ const TINY_DISK = Deno.env.get("TINY_DISK");
 
 const mountArgs = (folder: string) => ["-t", "tmpfs", "-o", "size=16k", "tmpfs", folder];
 
-/** What is missing for {@linkcode onTinyDisk}. */
+/** The missing requirement of {@linkcode onTinyDisk}, if any. */
 export const noTinyDisk: Lack | undefined = TINY_DISK === undefined
   ? await tried("mount", mountArgs, (folder) => must("umount", folder))
   : undefined;
 
-/** What is missing for {@linkcode frozen}. */
+/** The missing requirement of {@linkcode frozen}, if any. */
 export const noFreezing: Lack | undefined = await tried(
   "chattr",
   (folder) => ["+i", folder],

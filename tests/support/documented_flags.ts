@@ -2,7 +2,7 @@
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** The documents that name flags. */
+/** The documents with flags. */
 export const DOCUMENTS: readonly string[] = [
   "README.md",
   ...[...Deno.readDirSync(new URL("docs/", ROOT))].map(({ name }) => `docs/${name}`)
@@ -39,7 +39,7 @@ export function filledIn(
   );
 }
 
-/** What `deno.json` says, whose comments have lines of their own. */
+/** The content of `deno.json`, whose comments are on separate lines. */
 export function denoConfig(): { version: string; tasks: Record<string, string> } {
   return JSON.parse(documentText("deno.json").replaceAll(/^\s*\/\/.*$/gm, ""));
 }

@@ -1,7 +1,9 @@
 /** Generates `.env` texts: as strange as people have them, or plain enough for bash to run. */
 import { fc } from "./property.ts";
 
-/** What the module keeps in a `.env`; a reader must find decoys of these hard to tell apart. */
+/**
+ * The keys that the module stores in a `.env`, and similar ones that must not be mistaken for them.
+ */
 export const OWN_KEYS = [
   "ACCESS_TOKEN",
   "REFRESH_TOKEN",
@@ -21,12 +23,15 @@ export function envKey(): fc.Arbitrary<string> {
   return fc.oneof({ arbitrary: own, weight: 2 }, fc.constantFrom(...FOREIGN_KEYS, ...NEAR_KEYS));
 }
 
-/** What a token looks like: no reader needs quotes for it. Sometimes empty. */
+/** Text like a token, which no reader needs in quotes. Sometimes empty. */
 export function plainValue(): fc.Arbitrary<string> {
   return fc.string({ unit: fc.constantFrom(...PLAIN_CHARS), maxLength: 40 });
 }
 
-/** Any text a setting may hold, rich in what readers disagree on. Neither NUL nor half characters. */
+/**
+ * Any text that a setting may contain, with many characters that readers treat differently. Neither
+ * NUL nor half characters.
+ */
 export function awkwardValue(): fc.Arbitrary<string> {
   const pieces = fc.constantFrom(
     ..."\"'`\\$#=!&|;<>(){}[]*?~^ \t\n\r\u2028\u2029\u00a0\u0085\ufeffé🌊",

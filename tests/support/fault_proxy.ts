@@ -40,7 +40,7 @@ export const SENDS_PER_DROP = /^2\.(7\.[7-9]|8\.|9\.[0-5]$)/.test(Deno.version.d
 
 export interface FaultProxyOptions {
   target: { hostname: string; port: number };
-  /** Whether clients may use a connection again. Default: every connection ends after one answer. */
+  /** Whether clients may reuse a connection. Default: every connection ends after one response. */
   keepAlive?: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface FaultProxy extends AsyncDisposable {
     connections: number;
     /** Requests of which at least a part arrived. */
     requests: number;
-    /** Requests the target has answered, whether the client got to see that or not. */
+    /** Requests to which the target responded, whether or not the client received the response. */
     judged: number;
   };
   close(): Promise<void>;

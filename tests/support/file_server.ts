@@ -30,7 +30,7 @@ export interface FileServerOptions {
   ignoresIfRange?: boolean;
   /** After how many bytes of the file a connection is closed. Default: never. */
   dropAfter?: number;
-  /** An answer in place of the file: status line and headers. */
+  /** A response instead of the file: status line and headers. */
   instead?: (asked: Asked, count: number) => string | undefined;
   /** Waits before it closes a connection that is to be dropped. */
   beforeDrop?: () => Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * The first of so many ports in a row where nobody listens: for programs that must be told theirs, and
- * to meet a refused connection. The system hands out none of them by itself (Linux those from 32768,
- * the others from 49152), so no test that runs beside takes one that is free for a moment.
+ * The first of the given number of consecutive free ports: for programs that cannot choose a port,
+ * and for refused connections. The system does not assign them by itself (Linux assigns those from
+ * 32768, other systems from 49152), so no parallel test takes one that is free for a moment.
  */
 export function freePort(count = 1): number {
   for (let attempt = 0; attempt < 100; attempt++) {

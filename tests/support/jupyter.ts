@@ -1,4 +1,4 @@
-/** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a home folder of its own that goes with it. */
+/** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a temporary home folder. */
 
 import { basename } from "node:path";
 import { freePort } from "./free_port.ts";
@@ -60,7 +60,7 @@ export async function notebooksHome(paths: readonly string[]): Promise<JupyterHo
   return home;
 }
 
-/** Starts the notebook server and waits until it answers. */
+/** Starts the notebook server and waits until it responds. */
 export function startJupyter(
   home: JupyterHome,
   variables: Record<string, string> = {},
@@ -70,7 +70,7 @@ export function startJupyter(
   return startServer(home, ["jupyter-notebook", ...args], variables);
 }
 
-/** Starts a server of Jupyter's by its command, on a free port, and waits until it answers. */
+/** Starts a server of Jupyter's by its command, on a free port, and waits until it responds. */
 export async function startServer(
   home: JupyterHome,
   [command = "", ...args]: readonly string[],

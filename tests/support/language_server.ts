@@ -20,9 +20,12 @@ export interface LanguageServer extends AsyncDisposable {
   open(script: Text): Promise<void>;
   /** Opens a notebook with these cells: one program. */
   openNotebook(uri: string, cells: readonly Text[]): Promise<void>;
-  /** What an editor marks in an open text, a line each: errors, and what it shows faded or struck out. */
+  /**
+   * The marks of an editor in an open text, one line each: errors, and text that is faded or struck
+   * out.
+   */
   marks(uri: string): Promise<string[]>;
-  /** What an editor shows over the first place of these characters in a script. */
+  /** The hover text of an editor at the first occurrence of these characters in a script. */
   hoverAt(script: Text, characters: string): Promise<string>;
 }
 

@@ -4,9 +4,9 @@ import type * as mod from "../../mod.ts";
 import { inFolder } from "./child_deno.ts";
 
 /**
- * Imports another copy of this module, in a folder of its own.
+ * Imports another copy of this module, in a separate folder.
  *
- * @param edits Texts of files that the copy has in place of the real ones, by path.
+ * @param edits Texts that replace files in the copy, by path.
  */
 export async function inCopy(
   use: (copy: typeof mod) => Promise<void>,

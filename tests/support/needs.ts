@@ -9,7 +9,7 @@ export interface Lack {
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** What no Windows has. */
+/** A requirement that Windows never meets. */
 export function missingOnWindows(reason: string): Lack | undefined {
   return WINDOWS ? { reason, installable: false } : undefined;
 }
@@ -87,7 +87,7 @@ export function isFile(path: string): boolean {
   }
 }
 
-/** What is missing to run a command; `undefined` if it runs and succeeds. */
+/** The missing requirement of a command; `undefined` if it runs and succeeds. */
 export async function lackOf(command: string, ...args: string[]): Promise<Lack | undefined> {
   const outcome = await runQuietly(command, ...args);
   if (outcome === "done") return undefined;

@@ -15,8 +15,9 @@ const TOOLKIT = "src/notebook/mod.ts";
 /** The emulator of the real provider, and what a process that runs it needs as flags. */
 export const COGNITO_LOCAL = {
   entry: "npm:cognito-local@5.3.0/lib/bin/start.js",
-  // Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a lock file of their own: all that
-  // a lock file lists is downloaded before the first test starts, also where the emulator cannot run.
+  // Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a separate lock file. All
+  // packages of a lock file are downloaded before the first test starts, even if the emulator
+  // cannot run.
   flags: ["--no-config", `--lock=${ROOT}tests/data/cognito_local.lock`, "--frozen"],
 };
 
@@ -65,7 +66,8 @@ async function fetchedByNpm(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  // What recipes import, what a plot and the key of an authenticator app fetch, the client of a store.
+  // The packages of the recipes, of a plot, of an authenticator app's QR code, and the client of a
+  // store.
   const loose = [
     ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@0.1.3", "npm:@redis/client@5.12.1"],
     ...["npm:@observablehq/plot@0.6.17", "npm:linkedom@0.18.15"],

@@ -42,9 +42,9 @@ export interface PortlessOptions {
 
 /** Answers of the token endpoint that are on their way. */
 export interface Held {
-  /** Resolves when the first request was answered. */
+  /** Resolves when the first request has its response. */
   readonly arrived: Promise<void>;
-  /** Lets the answers through. */
+  /** Lets the responses through. */
   release(): void;
 }
 
@@ -54,7 +54,7 @@ export interface Portless extends AsyncDisposable {
   readonly clock: Clock;
   readonly session: Session;
   readonly options: SessionOptions;
-  /** What the token endpoint was sent. */
+  /** The requests to the token endpoint. */
   readonly sent: readonly Sent[];
   /** Where the API was called, with the authorization header. */
   readonly called: readonly { readonly url: string; readonly authorization: string }[];
@@ -66,7 +66,7 @@ export interface Portless extends AsyncDisposable {
   refreshes(): number;
   /** How many logins were sent. */
   logins(): number;
-  /** Keeps the answers of the token endpoint back from now on. */
+  /** Holds back the responses of the token endpoint from now on. */
   hold(): Held;
   /** A further session in the same world: another account, or the next process on the same file. */
   another(options?: TestOptions): Session;
@@ -95,7 +95,7 @@ export function portless(given: PortlessOptions = {}): Portless {
       ? await given.provider(each, sent.length)
       : await sandbox.handle(request);
     answered?.();
-    // Like the worst of networks: an abort does not call the answer back.
+    // As in the worst network, an abort does not stop the response.
     await waits;
     return answer;
   }
@@ -150,7 +150,7 @@ export function portless(given: PortlessOptions = {}): Portless {
   };
 }
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: string }> {
   try {
     await promise;
@@ -161,7 +161,7 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { co
   throw new TypeError("the promise was expected to reject");
 }
 
-/** The status of an answer whose body nobody reads: on a real port it would stay open. */
+/** The status of a response whose body is not read: on a real port it would stay open. */
 export async function statusOf(answer: Promise<Response>): Promise<number> {
   const { status, body } = await answer;
   await body?.cancel();

@@ -1,8 +1,9 @@
 /**
  * Properties that are tried on invented cases, and how often.
  *
- * All chance in a test comes from the seed of the test runner, which the tasks give and print
- * (`deno test --seed=1`): the same seed is the same run. `deno task soak` takes another one each time.
+ * All randomness in a test comes from the seed of the test runner, which the tasks set and print
+ * (`deno test --seed=1`): the same seed means the same run. `deno task soak` takes another one each
+ * time.
  */
 import fc from "fast-check";
 

@@ -1,7 +1,7 @@
 /**
- * Signatures for the sandboxes without a port: an RSA signature takes two milliseconds, a token has two,
- * and these worlds are made in thousands. Nobody but such a sandbox checks its tokens, so it signs with a
- * hash under a key of its own. What others find in a token of the sandbox is tested in `tests/sandbox`.
+ * Signatures for the sandboxes without a port: an RSA signature takes two milliseconds, a token has
+ * two, and these worlds are made in thousands. Only such a sandbox checks its tokens, so it signs
+ * with a hash and its own key. `tests/sandbox` tests the content of a sandbox's token for others.
  */
 const { subtle } = crypto;
 const [signRsa, verifyRsa] = [subtle.sign.bind(subtle), subtle.verify.bind(subtle)];

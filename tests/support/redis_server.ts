@@ -1,4 +1,4 @@
-/** A real Redis server on loopback, in a folder of its own. */
+/** A real Redis server on loopback, in a separate folder. */
 import { saysReady } from "./text_lines.ts";
 import { freePort } from "./free_port.ts";
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "./needs.ts";
@@ -8,7 +8,7 @@ const SERVER = commandPath("redis-server", "valkey-server");
 /** Where `deno task windows` offers one: see tests/windows/outside.ts. */
 export const OUTSIDE: string | undefined = Deno.env.get("TESTS_OUTSIDE");
 
-/** What is missing to run one. */
+/** The missing requirement, if any. */
 export const NO_REDIS: Lack | undefined =
   (OUTSIDE ? undefined : missingOnWindows("Redis has no server for Windows")) ??
     (SERVER || OUTSIDE ? undefined : notInstalled("redis-server is not installed"));
@@ -108,7 +108,7 @@ async function startOutside(isKept: boolean, more: readonly string[]): Promise<R
   };
 }
 
-/** What went by between clients and a server. */
+/** The traffic between clients and a server. */
 export interface Wire extends Disposable {
   readonly port: number;
   readonly heard: () => string;

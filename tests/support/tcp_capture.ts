@@ -10,8 +10,8 @@ export interface TcpCapture extends AsyncDisposable {
 }
 
 /**
- * Records each request and gives it the next of the answers, then closes the connection. When the
- * answers run out the connection is closed without one.
+ * Records each request and sends the next response, then closes the connection. After the last
+ * response, connections are closed without one.
  *
  * @param responses whole HTTP/1.1 answers, e.g. made by {@linkcode rawAnswer}
  */

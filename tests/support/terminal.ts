@@ -55,7 +55,7 @@ print(json.dumps({
 }))
 `;
 
-/** What came of it. */
+/** The result. */
 export interface Seen {
   screen: string;
   /** Whether the terminal echoes and reads lines, as before. */
@@ -75,7 +75,7 @@ export interface Seen {
 export type Answer = string | (() => string | Promise<string>) | { signal: Deno.Signal };
 
 /**
- * Runs a program in a pseudo-terminal and gives each answer as soon as its awaited text is on the
+ * Runs a program in a pseudo-terminal, and types each answer as soon as the awaited text is on the
  * screen.
  *
  * @param options.columns How wide the terminal is. Default: it does not tell.
@@ -120,7 +120,7 @@ export const NO_INTERRUPTS: Lack | undefined = ON_WINDOWS
   ? { reason: "Wine loses Ctrl-C", installable: false }
   : lack;
 
-/** What the names of such tests end with there, to choose them by. */
+/** The end of the names of such tests, by which they are selected. */
 export const IN_A_CONSOLE = " (in a console of Windows)";
 
 /** Registers a test that types into a terminal. */

@@ -5,7 +5,7 @@ import { bytesOf, parseRaw, readRequest, serveRaw, writeAll } from "./raw_http.t
 /** Where `deno task windows` makes them: see tests/windows/outside.ts. */
 const OUTSIDE = Deno.env.get("TESTS_OUTSIDE");
 
-/** What is missing to make certificates. */
+/** The missing requirement for making certificates, if any. */
 export const NO_OPENSSL: Lack | undefined = OUTSIDE === undefined
   ? await lackOf("openssl", "version")
   : undefined;

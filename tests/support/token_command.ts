@@ -23,7 +23,7 @@ export function printing(text: string, status = 0, errors = ""): string[] {
 /** A command that prints what a file holds, and counts in another how often it ran. */
 export interface CountedCommand {
   readonly command: string[];
-  /** What it prints from now on. */
+  /** Its output from now on. */
   print(text: string): void;
   runs(): number;
 }

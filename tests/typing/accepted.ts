@@ -1,4 +1,4 @@
-/** What the compiler must accept: this file is checked, never run. */
+/** Code that the compiler must accept. This file is checked, never run. */
 import {
   accessToken,
   ApiError,
@@ -101,11 +101,11 @@ configure({ envFile: false, provider: "aws", prompt: () => Promise.resolve("answ
 // The settings of a sandbox are options.
 export const sandboxed: Promise<SessionOptions> = startSandbox().then(({ settings }) => settings);
 
-// A body has the type that the caller gives.
+// A body has the type that the caller states.
 const twice: FetchJsonInit = { retries: 2, retryWithinMs: 10_000, headers: { accept: "*/*" } };
 export const names: Promise<{ name: string }[]> = fetchJson("/v1/stations", twice);
 export const body: Promise<unknown> = session.fetchJson(new URL("https://api.example.com/"));
-// As Response.json(): a body whose type nobody gave is any.
+// As with Response.json(), a body without a stated type is any.
 export const length: Promise<number> = fetchJson("/v1/stations").then((rows) => rows.length);
 const into: DownloadOptions = {
   ifExists: "replace",
@@ -130,7 +130,7 @@ export const all: Promise<Downloads>[] = [
   session.downloadAll([[new URL("https://api.example.com/"), new URL("file:///tmp/file.csv")]]),
 ];
 
-// What is narrowed is known.
+// A narrowed type is known.
 export function explained(error: unknown): string {
   if (error instanceof ProviderError) return `${error.status ?? "no answer"} ${error.attempts}`;
   if (error instanceof ApiError) return `${error.status} ${error.url} ${error.retryAfterSeconds}`;

@@ -1,4 +1,7 @@
-/** What the compiler must refuse: each line below a `@ts-expect-error` is an error, or the check fails. */
+/**
+ * Code that the compiler must reject. Each line below a `@ts-expect-error` is an error, or the
+ * check fails.
+ */
 import {
   accessToken,
   AuthError,

@@ -3,7 +3,7 @@ import { inFolder } from "../support/child_deno.ts";
 import { DOCUMENTS, documentText } from "../support/documented_flags.ts";
 import { examplesIn, SOURCES, withUrls } from "../support/examples.ts";
 
-/** What the compiler says about these files in somebody else's folder, where no option is set. */
+/** The compiler's output for these files in another project's folder, where no option is set. */
 async function errorsIn(files: Readonly<Record<string, string>>): Promise<string> {
   return await inFolder(async (folder) => {
     for (const [name, text] of Object.entries(files)) {

@@ -61,7 +61,7 @@ function filesOf(folder: string): string[] {
 }
 
 await output(fileURLToPath(new URL("make_root.sh", import.meta.url)), [windowsRoot().root]);
-// What tests left that were ended, too.
+// The files of tests that were ended are removed, too.
 for (const folder of [...COPIES, `${LOCAL}/Temp`]) {
   for (const name of filesOf(folder)) await Deno.remove(`${folder}/${name}`, { recursive: true });
 }
@@ -77,7 +77,9 @@ const QUICK = [
   "session_test.ts",
   "windows/files_test.ts",
 ];
-/** What computes the same on each system, needs Linux, or is the store on the far side of a connection. */
+/**
+ * Tests that compute the same on each system, need Linux, or concern a store behind a connection.
+ */
 const ELSEWHERE = [
   ...[
     "bench",
@@ -115,14 +117,14 @@ for (const args of runs) {
     `On Windows: deno ${args.join(" ")}`,
   );
   text += done.text;
-  // The doctor finds that nothing is set up: to have told that is all it is asked here.
+  // The doctor reports that nothing is set up, and only this report is checked.
   failed ||= done.code !== 0 && args.at(-1) !== "doctor";
 }
 
 await outside[Symbol.asyncDispose]();
 
 if (named.length === 0) {
-  // A test of its own names Deno for Windows itself; for the others it is put in the place of Deno.
+  // One test sets Deno for Windows itself; for the others, it replaces Deno.
   const typing: [variables: string[], args: string[]][] = [
     [[], [...TESTS, "tests/windows/console_test.ts"]],
   ];
@@ -142,7 +144,7 @@ if (named.length === 0) {
 // Tests in parallel are printed with their file.
 const lines = text.split("\n");
 const nameIn = (line: string) => line.replace(/^\S+ => /, "").split(" (ignored: ")[0];
-/** What was typed from outside is not left out. */
+/** Tests that passed with input from outside, which are therefore not reported as skipped. */
 const typed = new Set(
   lines.filter((line) => line.includes(`${IN_A_CONSOLE} ... ok`))
     .map((line) => line.split(IN_A_CONSOLE)[0]),

@@ -40,8 +40,7 @@ export async function run(
  * Reads the settings from the reply and, in a terminal, prompts for the others. An existing value
  * is replaced only if the user agrees.
  *
- * @param envFile The `.env` to write. Default: the one that `AUTH_ENV_FILE` names, or else the
- * nearest one.
+ * @param envFile The `.env` to write. Default: the one in `AUTH_ENV_FILE`, or else the nearest one.
  * @param from The file with the reply; `-` for standard input. By default, the user pastes the
  * reply in a terminal.
  * @returns The names of the settings without their values. A value may be a misplaced secret.

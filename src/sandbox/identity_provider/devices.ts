@@ -49,7 +49,7 @@ export class Devices {
   }
 
   /**
-   * Returns the device of a login: the device that the login names, or a new one.
+   * Returns the device of a login: the one in the request, or a new one.
    *
    * @throws {ServiceError} If the login contains a device that is not the user's.
    */

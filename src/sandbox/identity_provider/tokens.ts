@@ -63,8 +63,8 @@ export class TokenIssuer {
   /** Number of the newest token. The `jti` of each token begins with the number of that token. */
   #count = 0;
   /**
-   * The API refuses all tokens up to this number, and the tokens of a `sub` up to its number in the
-   * map.
+   * The API rejects all tokens up to this number, and the tokens of a `sub` up to the number in its
+   * entry of the map.
    */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();

@@ -185,8 +185,8 @@ export class RedisStore implements TokenStore {
   }
 
   /**
-   * Makes a record the latest one that is known, so that the next request saves it. Returns
-   * `undefined` if the write is not final and another process changed the content.
+   * Remembers a record as the latest one, so that the next request saves it. Returns `undefined` if
+   * the write is not final and another process changed the content.
    */
   async #write({ tokens, isFinal }: Write): Promise<Known | undefined> {
     // A login or a logout takes the server's time in milliseconds, and a refresh adds 1, so the time

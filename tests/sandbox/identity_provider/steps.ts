@@ -26,7 +26,7 @@ export function enter(
   return operate(sandbox, "InitiateAuth", loginBody(sandbox, parameters));
 }
 
-/** What a step told. */
+/** The response to a step. */
 export function told({ body }: Answer): Record<string, string> {
   return body.ChallengeParameters as Record<string, string>;
 }

@@ -6,14 +6,14 @@ import { type Answers, type Challenge, ChallengeError, type SessionStatus } from
 import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
 import { portless, type PortlessOptions } from "../../support/portless.ts";
 
-/** One question of the provider, and the answer that a user gives. */
+/** A question of the provider, and the user's answer. */
 export interface Turn {
   readonly challenge: string;
   /** Which answer to this question it is. Default: the first. */
   readonly attempt?: number;
-  /** What a person reads. */
+  /** The text that a person reads. */
   readonly says: RegExp;
-  /** What is asked beside it. */
+  /** The additional prompts. */
   readonly alsoAsks?: string;
   answer(sandbox: Sandbox): Answers | Promise<Answers>;
 }
@@ -153,12 +153,12 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   },
 ];
 
-/** The turns that come before those of a case, in a login of their own. */
+/** The turns of an earlier login, before those of the case. */
 export function earlierTurns({ before }: ChallengeCase): readonly Turn[] {
   return CHALLENGE_CASES.find(({ title }) => title === before)?.turns ?? [];
 }
 
-/** What a person types for an answer: a new password twice, the choice by its number. */
+/** The text that a person types for an answer: a new password twice, a choice by its number. */
 export function typedFor(answers: Answers): string[] {
   return Object.entries(answers).flatMap(([name, answer]) => {
     if (name === "NEW_PASSWORD") return [answer, answer];
@@ -195,7 +195,7 @@ export function worldOf(user: ChallengeCase["user"], options: PortlessOptions = 
 /** A user whose logins want a code by e-mail. */
 export const BY_MAIL: ChallengeCase["user"] = { challenge: "EMAIL_OTP", email: "ada@example.org" };
 
-/** What came of an answer: the code of its error, or the state. */
+/** The outcome of an answer: the code of its error, or the state. */
 export async function outcome(answered: Promise<{ state: string }>): Promise<string> {
   return await answered.then(({ state }) => state, (error) => error.code ?? error.name);
 }

@@ -1,4 +1,6 @@
-/** Where refresh tokens rotate: what was learned is kept, and an answer is on disk before it is used. */
+/**
+ * If refresh tokens rotate, learned facts are kept, and a response is on disk before it is used.
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { linesOf, portless, rejection, statusOf } from "../../support/portless.ts";
 import { errorAnswer } from "../../support/answers.ts";

@@ -28,7 +28,7 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
       };
     }
   }
-  const { assignments, isOpen } = scanEnvText(text);
+  const { assignments, isPlain, isOpen } = scanEnvText(text);
   if (isOpen) {
     return { problem: "a quote in it is not closed", fix: "close the quote in an editor" };
   }
@@ -41,7 +41,8 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
     };
   }
   const edited = apply(text, changes, own);
-  return isAsWanted(text, edited, changes) ? edited : {
+  // The meaning of a plain line does not depend on the lines around it.
+  return isPlain || isAsWanted(text, edited, changes) ? edited : {
     problem: "its quotes make it ambiguous where a line ends",
     fix: "correct the quotes in an editor",
   };

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { SessionStatus } from "../../mod.ts";
 import { cardHtml, keyCard } from "../../src/show/card.ts";
 import { diagnosisView } from "../../src/show/diagnosis.ts";
@@ -98,30 +98,6 @@ chromiumTest(
   },
 );
 
-/** The styles of all front ends for tables in outputs. */
-const TABLES = `<style>
-  table { margin: 9px auto; border: 3px solid red; font-size: 30px; table-layout: fixed }
-  tr, th, td { text-align: right; vertical-align: middle; padding: 9px; border: 3px solid red }
-  th, td { line-height: 40px; white-space: pre; max-width: 10px; font-weight: bold }
-  tr:nth-child(odd) { background: red }
-</style>`;
-
-chromiumTest("a card looks the same whatever a front end makes of tables", async (browser) => {
-  const { page } = await openPage(browser);
-  // In 300 pixels, what JupyterLab leaves of 700, a value is below its name.
-  for (const width of [600, 300]) {
-    const pictures: string[] = [];
-    for (const style of ["", TABLES]) {
-      const card = cardHtml(statusView(LONG));
-      await page.setContent(
-        `${style}<body style="font:14px sans-serif"><div style="width:${width}px">${card}`,
-      );
-      pictures.push((await page.locator("[role=group]").screenshot()).toString("base64"));
-    }
-    assertEquals(pictures[0] === pictures[1], true, `in ${width} pixels`);
-  }
-});
-
 const CHECKS = (["ok", "warn", "fail", "skip"] as const)
   .map((level) => ({ name: level, level, message: "what was found", fix: "what to do" }));
 
@@ -156,26 +132,3 @@ chromiumTest("a card stays within a narrow page, however long the names in it", 
   await page.setContent(`<body style="background:#111318;color:#e6e6e6">${card}`);
   assertEquals(await page.evaluate("document.documentElement.scrollWidth"), 360);
 });
-
-chromiumTest(
-  "next to an open side bar, a card has its values below their names",
-  async (browser) => {
-    const card = cardHtml(statusView(STATUS));
-    const { page } = await openPage(browser);
-    const places = async (width: number) => {
-      await page.setContent(`<body style="margin:0"><div style="width:${width}px">${card}`);
-      const name = await page.locator("th", { hasText: "next" }).boundingBox();
-      const value = await page.locator("td", { hasText: "refreshed" }).boundingBox();
-      const bar = await page.locator("svg").boundingBox();
-      if (!name || !value || !bar) throw new Error("it is not shown");
-      return { isBelow: value.y >= name.y + name.height, value: value.width, bar: bar.width };
-    };
-    const wide = await places(600);
-    assertEquals(wide.isBelow, false);
-    assert(wide.bar > 400, `the bar is ${wide.bar} pixels wide`);
-    // The part of 520 pixels that remains in JupyterLab.
-    const narrow = await places(150);
-    assertEquals(narrow.isBelow, true);
-    assert(narrow.value > 100, `the words have ${narrow.value} pixels`);
-  },
-);

@@ -50,33 +50,6 @@ chromiumTest(
   },
 );
 
-chromiumTest(
-  "a wrong password is reported, the right one leads to the start page with its user menu",
-  async (browser) => {
-    await using sandbox = await startSandbox();
-    const { username, password } = sandbox.settings;
-    const { page, problems } = await openPage(browser);
-    await page.goto(sandbox.portalUrl);
-    assertMatch(await page.title(), /^Sign in · /);
-    await signIn(page, username, "not this one");
-    assertMatch(await text(page, '[role="alert"]'), /user name or the password is wrong/);
-    assertEquals(await page.getByLabel("User name").inputValue(), username);
-    assertEquals(await page.locator(":focus").getAttribute("id"), "password");
-    await page.keyboard.type(password);
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Data sets" }).waitFor();
-    assertMatch(await page.title(), /^Data sets · /);
-    assert(await page.locator(".dataset").count() > 0);
-    for (const width of [1280, 360]) {
-      await page.setViewportSize({ width, height: 800 });
-      const box = await page.getByRole("button", { name: "User menu" }).boundingBox();
-      assert(box && box.y < 60 && width - box.x - box.width < 80, "at the upper right");
-    }
-    // Chromium itself notes the status of a page that is not 2xx.
-    assertEquals(problems.filter((problem) => !problem.includes("status of 422")), []);
-  },
-);
-
 chromiumTest("the user menu works with mouse and keyboard", async (browser) => {
   await using sandbox = await startSandbox();
   const { page, problems } = await openPage(browser);
@@ -160,51 +133,6 @@ chromiumTest(
     await page.close();
   },
 );
-
-chromiumTest(
-  "after a sign-out neither the back button nor the old cookie shows anything",
-  async (browser) => {
-    await using sandbox = await startSandbox();
-    const { page, problems } = await openPage(browser);
-    await enter(page, sandbox);
-    const cookies = await page.context().cookies();
-    assertEquals(cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite]), [[true, "Strict"]]);
-    await chooseFromMenu(page, "Sign out");
-    await page.getByText("You are signed out.").waitFor();
-    assertEquals(await page.context().cookies(), []);
-    await page.goBack();
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    assertEquals(await page.getByRole("heading", { name: "Data sets" }).count(), 0);
-    await page.context().addCookies(cookies);
-    await page.goto(sandbox.portalUrl);
-    assertMatch(await text(page, "main"), /Your session has ended/);
-    assertEquals(problems, []);
-  },
-);
-
-chromiumTest("Copy Token in a session that is over leads to the login page", async (browser) => {
-  let hours = 0;
-  await using sandbox = await startSandbox({ now: () => Date.now() + hours * 3_600_000 });
-  const { page } = await openPage(browser);
-  await enter(page, sandbox);
-  hours = 8;
-  await chooseFromMenu(page, "Copy Token");
-  await page.getByText("Your session has ended").waitFor();
-});
-
-chromiumTest("the authenticator page replaces a code that has changed", async (browser) => {
-  // One second before the next code.
-  let time = Date.UTC(2026, 0, 1, 12, 0, 29);
-  await using sandbox = await startSandbox({ challenge: "SOFTWARE_TOKEN_MFA", now: () => time });
-  const { page, problems } = await openPage(browser);
-  await enter(page, sandbox);
-  const first = await sandbox.totp();
-  await page.getByRole("link", { name: "Authenticator" }).click();
-  await page.getByText(first).waitFor();
-  time += 1000;
-  await page.getByText(await sandbox.totp()).waitFor();
-  assertEquals(problems, []);
-});
 
 chromiumTest("login and sign-out work without script", async (browser) => {
   await using sandbox = await startSandbox();

@@ -2,6 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
 import { DOCUMENTS, documentText } from "../support/documented_flags.ts";
 import { examplesIn, SOURCES, withUrls } from "../support/examples.ts";
+import { basename } from "node:path";
+import { listNotebooks } from "../notebooks/main.ts";
+import { codeCells, readNotebook } from "../notebooks/notebook.ts";
 
 /** The compiler's output for these files in another project's folder, where no option is set. */
 async function errorsIn(files: Readonly<Record<string, string>>): Promise<string> {
@@ -20,8 +23,18 @@ async function errorsIn(files: Readonly<Record<string, string>>): Promise<string
   });
 }
 
+/** The cells of each notebook as one program, as an editor and the kernel see them. */
+async function notebookPrograms(): Promise<[name: string, text: string][]> {
+  const folder = new URL("../../notebooks/", import.meta.url).href;
+  return await Promise.all((await listNotebooks()).map(async (path) => {
+    const cells = codeCells(await readNotebook(path)).map(({ cell }) => cell.source);
+    const text = withUrls(cells.join("\n")).replaceAll('from "./', `from "${folder}`);
+    return [`${basename(path, ".ipynb")}.ts`, `${text}\nexport {};\n`] as [string, string];
+  }));
+}
+
 // `deno task check` checks the first two under the strictest options, and a check takes seconds.
-Deno.test("types and all examples are correct, and a wrong example is found", async () => {
+Deno.test("types, all examples and all notebooks are correct, and a wrong example is found", async () => {
   const own = ["accepted.ts", "refused.ts"].map((name): [string, string] => [
     name,
     withUrls(documentText(`tests/typing/${name}`)),
@@ -33,6 +46,7 @@ Deno.test("types and all examples are correct, and a wrong example is found", as
   const errors = await errorsIn({
     ...Object.fromEntries(own),
     ...examples,
+    ...Object.fromEntries(await notebookPrograms()),
     "wrong.ts": wrong,
   });
   // A module of ours in a place below an error explains that error.

@@ -32,7 +32,7 @@ export interface Outcome {
 export interface Snapshot {
   /** The shared part. */
   readonly contents: unknown;
-  /** What each session remembers. */
+  /** The state that each session remembers. */
   readonly memories: readonly string[];
   /** The calls that began, and what became of those that are over. */
   readonly calls: readonly {
@@ -71,7 +71,7 @@ export class Order {
   readonly trace: string[] = [];
   readonly unhandled: string[] = [];
   readonly #sessions: ConfigurableSession[] = [];
-  /** What each session remembers. */
+  /** The state that each session remembers. */
   readonly #memories: (() => unknown)[] = [];
   readonly #aborts = new Map<string, AbortController>();
   readonly #began: number[] = [];

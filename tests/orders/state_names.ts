@@ -3,7 +3,7 @@ import type { Snapshot } from "./order.ts";
 
 /** The events that led a run to its state. */
 export interface History {
-  /** What each session remembers. */
+  /** The state that each session remembers. */
   readonly memories: readonly string[];
   /** The history of each call, or its outcome, as a number. */
   readonly calls: ReadonlyMap<string, number>;

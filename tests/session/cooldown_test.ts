@@ -62,7 +62,7 @@ Deno.test("a refresh that helped after a 401 ends the cooldown", async () => {
   }
 });
 
-Deno.test("status() warns of a .env that cannot be read, and says how to go on", async () => {
+Deno.test("status() warns of an unreadable .env, with a fix", async () => {
   await using world = portless({ file: true });
   Deno.writeFileSync(world.envFile, new Uint8Array([0xff, 0xfe, 0x00]));
   const { state, warnings } = world.session.status();

@@ -165,7 +165,7 @@ Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file"
   assert(Deno.readTextFileSync(world.envFile).startsWith("# mine\nOTHER=1\n"));
 });
 
-Deno.test("a portal string that is no current access token is refused and changes nothing", async () => {
+Deno.test("a portal string without a current access token is refused and changes nothing", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const before = Deno.readTextFileSync(world.envFile);

@@ -48,7 +48,7 @@ function writeTokens(world: Portless, access: string, refresh = ""): void {
   Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);
 }
 
-Deno.test("a session's own save is no news: two refreshes in a row come from the refresh", async () => {
+Deno.test("a session's own save is not taken for another process's: two refreshes in a row have the source refresh", async () => {
   await using world = shared();
   await world.session.login();
   for (let round = 0; round < 20; round++) {

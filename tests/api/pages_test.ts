@@ -68,7 +68,7 @@ Deno.test("a file whose name ends in .html may be a page", async () => {
   assertEquals(await saveAsCsv(page, "text/html", 100, "page.HTM"), page);
 });
 
-Deno.test("a page of XHTML is not saved as a CSV, nor as a file without an extension", async () => {
+Deno.test("a page of XHTML is not saved as a file without an extension, as from fetch --list", async () => {
   const page = pages[1]?.[1] ?? "";
   assertMatch(
     await saveAsCsv(page, "application/xhtml+xml", 100, "stations"),

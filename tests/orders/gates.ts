@@ -55,7 +55,8 @@ export class Gates {
   last = "";
   readonly touched = new Map<Shared, "read" | "written">();
   /**
-   * The facts that the session learned from the event. Nothing else that is shared can affect it.
+   * The facts that the session learned from the event. No other shared state can change its
+   * behavior.
    */
   readonly learned: string[] = [];
 

@@ -143,7 +143,7 @@ Deno.test("a portal login needs no other setting, and its status says that it ca
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a portal login does not ask for existing settings, and shows its last minute in seconds", async () => {
+Deno.test("a portal login does not suggest to add existing settings, and shows its last minute in seconds", async () => {
   await using world = portless();
   const { warnings } = await world.session.login({
     portalToken: await world.sandbox.portalToken(),

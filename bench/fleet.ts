@@ -1,6 +1,7 @@
 /**
- * What many workers ask of one store and one provider in a day, in virtual time: the sessions are real
- * ones, with the client's own store of Redis; the server, the provider and the clock are not.
+ * The requests of many workers to one store and one provider in a day, in virtual time: the
+ * sessions are real ones, with the client's own store of Redis; the server, the provider and the
+ * clock are not.
  *
  *     deno run --lock=bench/deno.lock -A bench/fleet.ts [workers] [hours]
  *

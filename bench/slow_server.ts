@@ -95,9 +95,9 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, asy
     return new Response(null);
   }
   if (path === "/~log") {
-    const told = fetched;
+    const report = fetched;
     fetched = { requests: 0, packages: 0, bytes: 0 };
-    return Response.json(told satisfies Fetched);
+    return Response.json(report satisfies Fetched);
   }
   const [{ status, headers, body }] = await Promise.all([
     answerOf(path, request.headers.get("accept") ?? "*/*"),

@@ -60,7 +60,8 @@ export async function openTarget(
  * Returns the size of an existing file that is kept; `undefined` if no file exists, or if it is
  * replaced.
  *
- * @throws {ConfigError} `FILE_EXISTS` if the file exists; `FILE` if it is a folder.
+ * @throws {ConfigError} `FILE_EXISTS` if the file exists and may be neither kept nor replaced;
+ * `FILE` if it is a folder.
  */
 function keptSize(
   path: string,

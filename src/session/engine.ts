@@ -155,8 +155,8 @@ export class Engine implements StoredSession {
    * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens can be
    * obtained now; if a refresh failed, the notice `REFRESH_FAILED` says why.
    *
-   * @throws {AuthError} `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER` or `NO_SESSION` if the session is
-   * over: the refresh token was refused for good, or another process ended the session.
+   * @throws {AuthError} If the session is over (`NO_SESSION`, `REFRESH_REJECTED` and others): the
+   * refresh token was refused for good, or another process ended the session.
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     if (this.#mustLook) await this.#look(signal);

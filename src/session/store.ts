@@ -84,8 +84,8 @@ export interface TokenStore {
    * Requests the latest content from a server, so that `peek()` returns it. Absent if `peek()`
    * itself reads the latest content.
    *
-   * @throws {ConfigError} `INVALID_SETTING` if the store cannot be used; `STORE_UNREACHABLE` if it
-   * is needed but cannot be reached.
+   * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE` if the store
+   * cannot be used; `STORE_UNREACHABLE` if it is needed but cannot be reached.
    */
   look?(wait: WaitOptions): Promise<void>;
   /**
@@ -102,8 +102,8 @@ export interface TokenStore {
   refusal?(login: string | Tokens): ConfigError | undefined;
   /**
    * Checks everything that a session needs from the store, and leaves nothing behind.
-   * @throws {AuthError} `STORE_UNREACHABLE`, `ENV_FILE` or another code if a session could not use
-   * the store.
+   * @throws {AuthError} If a session could not use the store: `STORE_UNREACHABLE`, `TIMEOUT` for a
+   * busy lock, or a code of `look()`.
    */
   probe?(signal: AbortSignal | undefined): Promise<void>;
 }

@@ -16,8 +16,8 @@ const PRINT_NOTHING_ELSE = "make it print only a token, as platform-auth token -
 /**
  * Runs the command and returns the tokens that it prints. Does not change the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if the command cannot be split; `PERMISSION` if it must
- * not be run; `TOKEN_COMMAND` if it fails.
+ * @throws {ConfigError} `INVALID_SETTING` if the command cannot be read; `PERMISSION` if the
+ * permission to run it is missing; `TOKEN_COMMAND` if it fails.
  * @throws {ProviderError} `TIMEOUT` if the command does not end in time.
  */
 export async function tokensByCommand(

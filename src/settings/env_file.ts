@@ -68,7 +68,7 @@ export async function readSettledEnvFile(path: string): Promise<EnvSnapshot> {
 
 /**
  * Resolves links.
- * @throws {ConfigError} `ENV_FILE` if the file evidently cannot be written.
+ * @throws If the file evidently cannot be written: `ENV_FILE`, or the system's error.
  */
 function targetOf(path: string): string {
   regularFile(path);

@@ -126,8 +126,8 @@ export class Settings {
   }
 
   /**
-   * The part of the credentials, user name or password, that the environment has without the other
-   * part. It is not used alone.
+   * The user name or the password, if the environment contains only one of them. It is not used
+   * alone.
    */
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);

@@ -1,6 +1,6 @@
 /**
- * What `authFetch` does to a call: the token it adds, where it may go, redirects, a 401 and failures
- * on the way. The API is the sandbox, mostly without a port.
+ * The effect of `authFetch` on a call: the added token, the allowed addresses, redirects, a 401 and
+ * failures on the way. The API is the sandbox, mostly without a port.
  */
 import {
   assert,

@@ -526,7 +526,7 @@ Deno.test("a content type that repeats the token is withheld", async () => {
 
 testNeeding(
   noTinyDisk,
-  "a full disk is told, and nothing is left of what cannot be gone on with",
+  "a full disk is reported, and a part that cannot be resumed is removed",
   () =>
     inWorld({ etag: "" }, ({ session }) =>
       onTinyDisk(async (folder) => {

@@ -53,7 +53,7 @@ const pages: [string, string][] = [
   ["its title", BODY],
 ];
 for (const [what, page] of pages) {
-  Deno.test(`a login page that begins with ${what} is no CSV, whole and a byte a piece`, async () => {
+  Deno.test(`a login page that begins with ${what} is not saved as a CSV, whole or byte by byte`, async () => {
     for (const size of [1, 100_000]) {
       assertMatch(
         await saveAsCsv(page, "text/html; charset=utf-8", size),
@@ -68,7 +68,7 @@ Deno.test("a file whose name ends in .html may be a page", async () => {
   assertEquals(await saveAsCsv(page, "text/html", 100, "page.HTM"), page);
 });
 
-Deno.test("a page of XHTML is not saved as a CSV, nor as a file without an extension", async () => {
+Deno.test("a page of XHTML is not saved as a file without an extension, as from fetch --list", async () => {
   const page = pages[1]?.[1] ?? "";
   assertMatch(
     await saveAsCsv(page, "application/xhtml+xml", 100, "stations"),
@@ -76,7 +76,7 @@ Deno.test("a page of XHTML is not saved as a CSV, nor as a file without an exten
   );
 });
 
-Deno.test("a page whose comment does not end is no CSV", async () => {
+Deno.test("a page with an unclosed comment is not saved as a CSV", async () => {
   const page = `<!-- ${"x".repeat(200_000)}`;
   assertMatch(await saveAsCsv(page, "text/html", 50_000), /an HTML page.* was not saved/);
 });

@@ -101,7 +101,7 @@ for (const [status, method, arrives] of within) {
   });
 }
 
-Deno.test("a 401 from where a redirect led to is no reason to refresh", async () => {
+Deno.test("a 401 of the target of a redirect to another origin causes no refresh", async () => {
   await using files = listen(() => new Response("sign first", { status: 401 }));
   await using api = listen(() => redirect(307, `${files.origin}/f`));
   await using world = await sessionOn(api.origin);

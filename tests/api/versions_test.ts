@@ -153,7 +153,7 @@ const wholeParts: [string, Response[], text: string][] = [
   ["is not taken for the file that changed since", [], NEW],
 ];
 for (const [what, answers, text] of wholeParts) {
-  Deno.test(`a part that is whole ${what}, and is no way around a refusal`, () =>
+  Deno.test(`a complete part ${what}, and does not circumvent a refusal`, () =>
     saving([firstHalf({ etag: `"1"` }), no(), no(), ...answers], async (saving) => {
       await leaveWholePart(saving);
       assertEquals((await rejection(saving.get())).code, "API_STATUS");

@@ -112,7 +112,7 @@ chromiumTest(
 );
 
 chromiumTest(
-  "Copy Token offers the string where the page is no secure context",
+  "Copy Token offers the string if the page is not a secure context",
   async (browser) => {
     let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
     await using server = Deno.serve(

@@ -276,7 +276,7 @@ Deno.test("without a prompt, login lists everything that is missing at once", ()
     assertMatch(stderr, /AUTH_URL.*APP_CLIENT_ID.*USER_POOL_ID.*USERNAME.*PASSWORD.*support/);
   }));
 
-Deno.test("nothing is colored where standard output is no terminal", () =>
+Deno.test("nothing is colored if standard output is not a terminal", () =>
   inCliWorld(async ({ run }) => {
     const { stdout } = await run(["doctor"], { env: { FORCE_COLOR: "1" } });
     assertEquals([stdout.includes("✓"), stdout.includes("\u001b")], [true, false]);

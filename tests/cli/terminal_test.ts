@@ -222,7 +222,7 @@ async function seenOfFetch(
 }
 
 subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
-  test("Ctrl-C during a download ends its line and says how to go on", () =>
+  test("Ctrl-C during a download ends its line and says how to resume", () =>
     atDesk(async (desk) => {
       const endless = () =>
         new Response(
@@ -251,7 +251,7 @@ deskTest("a terminal without abilities gets no escape sequences", async (desk) =
 });
 
 deskTest(
-  "a line of progress is no wider than the terminal, so that it can be cleared",
+  "a line of progress fits the terminal, so that it can be cleared",
   async (desk) => {
     const big = () => new Response(new Uint8Array(3_000_000));
     const { screen } = await seenOfFetch(desk, big, [], { columns: 30 });

@@ -59,7 +59,7 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "the reason of a store is still told if the last request gets no response",
+  "the reason of a store is reported even if the last request gets no response",
   () =>
     inCluster(async ({ server, session }) => {
       await session().login();
@@ -132,7 +132,7 @@ Deno.test("the notice of a logout disappears when another process logs in", asyn
 
 testNeeding(
   NO_REDIS,
-  "a password of the store that is wrong or not given is told at once, and asked about once",
+  "a wrong or missing password of the store is reported at once, after a single request",
   () =>
     inFolder(async (folder) => {
       await using server = await startRedis(folder, true, ["--requirepass", "Right-Word-1"]);

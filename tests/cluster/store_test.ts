@@ -104,7 +104,7 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "who waits for the lock for too long is told, and makes no refresh beside the others",
+  "a process that waits too long for the lock gets an error, and does not refresh",
   () =>
     inCluster(async ({ session, world }) => {
       // Any time at all is enough for an answer, but less than that for none: the last question has its own.

@@ -65,7 +65,7 @@ Deno.test("expires_in is measured from now, regardless of the token's claims", a
   assert(Math.abs(end - world.clock.now() - 600_000) < 1_000);
 });
 
-Deno.test("after a 401 the command is run once more; the same token again is no help", () =>
+Deno.test("after a 401, the command is run again; the same token does not help", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);

@@ -126,7 +126,7 @@ const { plain = [], shell = [] } = Object.groupBy(
   ({ language, text }) => language === "ts" && !text.includes('"python3"') ? "plain" : "shell",
 );
 for (const snippet of plain) snippetTest(Deno.test, snippet);
-subject(NO_SHELL, "what the documents have for a shell and for Python", (test) => {
+subject(NO_SHELL, "the snippets for a shell and for Python", (test) => {
   for (const snippet of shell) snippetTest(test, snippet);
 });
 

@@ -1,6 +1,6 @@
 /**
- * What a doctor finds in worlds that are out of order in one way. The folder tests each check, what it
- * says and the way out that it names.
+ * Diagnoses of worlds with one fault each. The folder tests each check, what it says and the way
+ * out that it names.
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Check, Diagnosis } from "../../mod.ts";

@@ -148,7 +148,7 @@ Deno.test("token: it goes to no address that authFetch() would refuse, and not w
   assertEquals(tokens, []);
 });
 
-Deno.test("provider and API: a portal, or another web page, is not taken for one of them", async () => {
+Deno.test("provider and API: a portal or another web page is not accepted as one of them", async () => {
   await using sandbox = await startSandbox();
   const { portalUrl } = sandbox;
   const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };

@@ -15,7 +15,7 @@ function fail(): never {
   throw new TypeError(BUG);
 }
 
-Deno.test("a TypeError of the checks of a login is thrown, and is no missing package", () =>
+Deno.test("a TypeError of the checks of a login is thrown, not reported as a missing package", () =>
   inCopy(async ({ createSession }) => {
     const session = createSession({
       envFile: false,

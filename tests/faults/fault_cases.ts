@@ -1,6 +1,6 @@
 /**
- * What networks do to a request to the identity provider: one list for the tests and for the
- * measurements. The folder tests logins and refreshes in the middle of such faults.
+ * The faults that networks cause in a request to the identity provider: one list for the tests and
+ * for the measurements. The folder tests logins and refreshes in the middle of such faults.
  */
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault_proxy.ts";

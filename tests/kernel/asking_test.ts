@@ -1,6 +1,6 @@
 /**
- * What a user meets in a real Deno kernel: questions, cards, errors and Stop. The client for the
- * kernel is `kernel.ts`, with its parts beside it.
+ * A real Deno kernel as a user sees it: prompts, cards, errors and Stop. The client for the kernel
+ * is `kernel.ts`, with its parts beside it.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";

@@ -20,7 +20,7 @@ async function ran(ending: string, afterwards = ""): Promise<[string, number]> {
   });
 }
 
-Deno.test("cleaning up is done at Deno.exit(), and not after what it belongs to is over", async () => {
+Deno.test("the cleanup runs at Deno.exit(), but not after its work is over", async () => {
   assertEquals(await ran("Deno.exit(7);"), ["cleaned up\n", 7]);
   assertEquals(await ran(""), ["went on\n", 0]);
 });

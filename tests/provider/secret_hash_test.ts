@@ -36,6 +36,6 @@ Deno.test("computeSecretHash() rejects wrong types, with the argument's name and
   }
 });
 
-Deno.test("computeSecretHash() says that an empty secret is no secret", async () => {
+Deno.test("computeSecretHash() rejects an empty secret", async () => {
   await assertRejects(() => computeSecretHash("ada", "id", ""), TypeError, "public client");
 });

@@ -26,7 +26,7 @@ Deno.test("status() shows the settings that the next call uses, as the .env has 
   assertEquals(world.session.status().clientId, world.options.clientId);
 });
 
-Deno.test("a logout before another account is set is done", async () => {
+Deno.test("a logout takes effect even if another account is set during it", async () => {
   await using world = portless({ file: true });
   const session = makeSession({ ...world.options, envFile: world.envFile }, false);
   await session.login();

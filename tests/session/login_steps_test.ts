@@ -58,7 +58,7 @@ Deno.test("a login that fails says nothing of what it learned", async () => {
   assertMatch(warnings.join(), /clock is 2 h.* ahead/);
 });
 
-Deno.test("an answer is not taken while another is on its way, and is taken after it", async () => {
+Deno.test("an answer is refused while another is being sent, and accepted afterwards", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);
   const held = world.hold();
@@ -81,7 +81,7 @@ Deno.test("an error thrown by onChallenge ends the login unchanged, and nothing 
   assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
 });
 
-Deno.test("an open step has its problem, and as its fix where and how it can be answered", async () => {
+Deno.test("the error of an open step has its problem, and a fix that says where and how to answer", async () => {
   await using world = worldOf(BY_MAIL);
   const open = await stopped(world);
   const mail = "Code that was sent by e-mail to a***@e***";

@@ -143,7 +143,7 @@ Deno.test("a portal login needs no other setting, and its status says that it ca
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a portal login does not ask for existing settings, and shows its last minute in seconds", async () => {
+Deno.test("a portal login does not suggest to add existing settings, and shows its last minute in seconds", async () => {
   await using world = portless();
   const { warnings } = await world.session.login({
     portalToken: await world.sandbox.portalToken(),
@@ -165,7 +165,7 @@ Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file"
   assert(Deno.readTextFileSync(world.envFile).startsWith("# mine\nOTHER=1\n"));
 });
 
-Deno.test("a portal string that is no current access token is refused and changes nothing", async () => {
+Deno.test("a portal string without a current access token is refused and changes nothing", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   const before = Deno.readTextFileSync(world.envFile);

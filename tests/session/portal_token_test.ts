@@ -11,7 +11,7 @@ function refused(text: string): ConfigError {
 
 const BARE = jwt({ sub: "someone" });
 const written: [string, string][] = [
-  ["as the portal gives it", `bearer ${BARE}`],
+  ["as the portal copies it", `bearer ${BARE}`],
   ["bare", BARE],
   ["with a capital", `Bearer ${BARE}`],
   ["in capitals", `BEARER   ${BARE}`],

@@ -132,7 +132,7 @@ const addresses: (string | URL)[] = [
 const WINDOWS = Deno.build.os === "windows";
 if (!WINDOWS) addresses.push("FILE://elsewhere/.env", new URL("file://elsewhere/.env"));
 
-Deno.test("an envFile that is no file of this computer is refused", () => {
+Deno.test("an envFile that is not a file on this computer is refused", () => {
   for (const envFile of addresses) {
     const error = assertThrows(() => createSession({ envFile }).status(), ConfigError);
     assertEquals(error.code, "INVALID_SETTING");

@@ -133,7 +133,7 @@ const cases: [string, string, Changes, string | RegExp][] = [
   ],
   ["removes every line of a key", "ACCESS_TOKEN=1\nA=1\nexport ACCESS_TOKEN=2\n", NONE, "A=1\n"],
   [
-    "changes nothing where there is nothing of its own to take away",
+    "changes nothing if there are no lines of this module to remove",
     "A=1\r\n\n B = 2",
     NONE,
     "A=1\r\n\n B = 2",
@@ -186,9 +186,9 @@ const hostile: Record<string, string> = {
   "signs": `${"=".repeat(long)}"`,
   "comment signs": `B=${"#".repeat(long)}"`,
   "backslashes": `B=${"\\".repeat(long)}`,
-  "lines of its own": "ACCESS_TOKEN=x\n".repeat(long / 15),
-  "lines of its own, and a value of several lines": OPEN + "ACCESS_TOKEN=x\n".repeat(long / 15),
-  "lines of its own with open quotes": OPEN + `ACCESS_TOKEN="\n`.repeat(long / 15),
+  "lines of this module": "ACCESS_TOKEN=x\n".repeat(long / 15),
+  "lines of this module, and a value of several lines": OPEN + "ACCESS_TOKEN=x\n".repeat(long / 15),
+  "lines of this module with open quotes": OPEN + `ACCESS_TOKEN="\n`.repeat(long / 15),
 };
 for (const [what, text] of Object.entries(hostile)) {
   Deno.test(`editEnvText() passes ${long} of these in one go, or refuses: ${what}`, () => {

@@ -1,5 +1,5 @@
 /**
- * What a status or a diagnosis looks like, as a card and as text. Whether a notebook shows it is
+ * The display of a status or a diagnosis, as a card and as text. Whether a notebook shows it is
  * tested in `tests/kernel` and `tests/browser`.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";

@@ -13,7 +13,7 @@ import {
 } from "./raw_http.ts";
 
 /**
- * What happens to one request.
+ * The fate of one request.
  *
  * - `pass`: it is answered by the target
  * - `resetBefore`: the connection is reset before the target sees anything

@@ -155,7 +155,7 @@ export class ChallengeError extends AuthError {
    *
    * @param answers The values. The keys are the names in `challenge.asks`.
    * @throws {ChallengeError} `CHALLENGE_REQUIRED` if there is another step; `CODE_REJECTED` or
-   * `NEW_PASSWORD_REJECTED` if you may answer again; `CHALLENGE_EXPIRED` if the login must start
+   * `NEW_PASSWORD_REJECTED` if the answer was refused; `CHALLENGE_EXPIRED` if the login must start
    * again.
    * @throws {ProviderError} If the provider refused for another reason or could not be reached:
    * `UNREACHABLE`, `TIMEOUT` and others.

@@ -44,8 +44,9 @@ export interface Answerers {
 /**
  * Takes the steps that the provider requires until it issues tokens.
  *
- * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a step remains unanswered. The error's
- * `respond()` continues the login.
+ * @throws {ChallengeError} `CHALLENGE_REQUIRED`, `CODE_REJECTED` or `NEW_PASSWORD_REJECTED` if a
+ * step remains unanswered; the error's `respond()` continues the login. `CHALLENGE_EXPIRED` if the
+ * login must start over.
  */
 export async function takeSteps(
   login: PasswordLogin,

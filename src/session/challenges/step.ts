@@ -82,7 +82,8 @@ export async function stepOf(
  * Sends the answers to a step.
  *
  * @returns The next step, the same step if the user may answer again, or the result of the login.
- * @throws {ChallengeError} `CHALLENGE_EXPIRED` if the login must start over.
+ * @throws {ChallengeError} If the login must start over: `CHALLENGE_EXPIRED`, or after the third
+ * refusal `CODE_REJECTED` or `NEW_PASSWORD_REJECTED`.
  * @throws {ProviderError} If the provider neither accepted nor rejected the answer: `UNREACHABLE`,
  * `TIMEOUT` and others.
  */

@@ -73,7 +73,8 @@ export class Connection {
    * Runs a script.
    *
    * @param limitMs Time limit, including the connection.
-   * @throws {Unreachable} If there was no response in time.
+   * @throws {Unreachable} If the store cannot be reached, refuses the request or does not respond
+   * in time.
    */
   async run(script: string, keys: string[], words: string[], limitMs: number): Promise<unknown> {
     const ms = Math.max(1, Math.ceil(limitMs));

@@ -21,6 +21,7 @@ import { IdleWatch, Stalled } from "../platform/idle.ts";
 import { ApiError, type ApiErrorCode, typeError } from "../errors/errors.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
 import { redact, Secret, secretCutter } from "../platform/secret.ts";
+import { parsedJson } from "../platform/json.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import { counted } from "../errors/amounts.ts";
 
@@ -151,7 +152,7 @@ export class CheckedCall {
   /** Returns the body for the error's `body` property, without the secrets that it repeats. */
   #bodyOf(text: string, response: Response): unknown {
     const cut = secretCutter(this.#secrets(response));
-    if (parsed(text) === undefined) return cut(text);
+    if (parsedJson(text) === undefined) return cut(text);
     const json = text.replace(JSON_SCALARS, (scalar) => {
       // An escaped character would hide a secret in the text of the JSON.
       const value = scalar.startsWith('"') ? JSON.parse(scalar) : scalar;
@@ -323,15 +324,7 @@ function fixOfStatus(status: number, waitMs: number | undefined): Fix {
 function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);
   const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
-  return element || (sentenceIn(parsed(text)) ?? text);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return element || (sentenceIn(parsedJson(text)) ?? text);
 }
 
 const SENTENCES = ["message", "Message", "detail", "error_description", "title", "reason"];

@@ -1,6 +1,7 @@
 import { ACCOUNT_SETTINGS, problemOf } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
 import { parseEnvText } from "../settings/env_parser.ts";
+import { parsedJson } from "../platform/json.ts";
 
 /** The settings in a reply. The keys of both maps are names of environment variables. */
 export interface Reply {
@@ -94,12 +95,8 @@ function withoutEnvLines(text: string): { findings: Finding[]; rest: string } {
 function withoutJson(text: string): { pairs: Pair[]; rest: string } {
   const start = text.indexOf("{");
   const end = text.lastIndexOf("}") + 1;
-  let value: unknown;
-  try {
-    value = JSON.parse(text.slice(start, end));
-  } catch {
-    return { pairs: [], rest: text };
-  }
+  const value = parsedJson(text.slice(start, end));
+  if (value === undefined) return { pairs: [], rest: text };
   return { pairs: jsonPairs(value), rest: `${text.slice(0, start)}\n${text.slice(end)}` };
 }
 

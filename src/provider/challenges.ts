@@ -8,6 +8,7 @@ import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
 import { shortened } from "../errors/lines.ts";
+import { parsedJson } from "../platform/json.ts";
 
 /** A value that the answer to a challenge must contain. */
 export interface ChallengeAsk {
@@ -184,12 +185,8 @@ function appCode(prompt: string): ChallengeAsk {
 }
 
 function listIn(text: string | undefined): string[] {
-  try {
-    const list: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
-  } catch {
-    return [];
-  }
+  const list = parsedJson(text ?? "[]");
+  return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
 }
 
 /**

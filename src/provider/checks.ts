@@ -15,6 +15,7 @@ import { redact, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
 import { parseTimeout, portalAddress, type SettingName } from "../settings/options.ts";
 import { isSafeTransport } from "../platform/transport.ts";
+import { parsedJson } from "../platform/json.ts";
 
 /** The checks of settings before a request. The other settings are checked where they are used. */
 const SETTING_CHECKS = {
@@ -104,7 +105,7 @@ type Sent = Pick<ProviderRequest, "flow" | "secrets">;
  * says why.
  */
 export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
-  const json = parsed(response.text);
+  const json = parsedJson(response.text);
   const fields = isObject(json) ? json : undefined;
   const session = secretIn(fields?.Session);
   if (response.status < 200 || response.status > 299) {
@@ -192,7 +193,7 @@ function challengeIn(
   // These values are read before redaction, which would damage a value if a password contained a
   // part of it.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
-  const listed = typeof userAttributes === "string" ? parsed(userAttributes) : userAttributes;
+  const listed = typeof userAttributes === "string" ? parsedJson(userAttributes) : userAttributes;
   const attributes = isObject(listed) ? listed : {};
   return {
     kind: "challenge",
@@ -203,14 +204,6 @@ function challengeIn(
       typeof each === "string" && each !== ""
     ),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

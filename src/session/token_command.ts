@@ -10,6 +10,7 @@ import { scriptCommand } from "../settings/permissions.ts";
 import type { Configuration } from "./configuration.ts";
 import { environment } from "../platform/environment.ts";
 import { type Ended, MAX_OUTPUT, runProgram } from "../platform/run_program.ts";
+import { parsedJson } from "../platform/json.ts";
 
 const PRINT_NOTHING_ELSE = "make it print only a token, as platform-auth token --json does";
 
@@ -127,13 +128,8 @@ function readOutput(
 ): { readonly accessToken: Secret; readonly expiresAt?: number } | undefined {
   const text = output.trim();
   if (!text.startsWith("{")) return text.includes("\n") ? undefined : readToken(text);
-  let value: Record<string, unknown>;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const { access_token, expires_at, expires_in } = value;
+  const value = parsedJson(text);
+  const { access_token, expires_at, expires_in } = (value ?? {}) as Record<string, unknown>;
   const token = typeof access_token === "string" ? readToken(access_token) : undefined;
   if (token === undefined || (expires_in ?? expires_at) === undefined) return token;
   const expiresAt = expires_in === undefined

@@ -12,6 +12,7 @@ import { bytesText } from "../../errors/amounts.ts";
 import { jsonText, printable } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";
 import { cleanUpAtExit } from "../../platform/signals.ts";
+import { parsedJson } from "../../platform/json.ts";
 import {
   downloadsText,
   downloadText,
@@ -90,12 +91,12 @@ async function show(
     const text = strictText(bytes, response.headers);
     if (text === undefined && error === undefined) throw undecodable(bytes);
     const headers = Object.fromEntries(response.headers);
-    const value = parsed(text);
+    const value = parsedJson(text ?? "");
     const body = value === undefined ? text : value;
     await print(jsonText({ status: response.status, headers, body }, 2));
   } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
     const bytes = await together(pieces);
-    const value = parsed(strictText(bytes, response.headers));
+    const value = parsedJson(strictText(bytes, response.headers) ?? "");
     // Bytes that are not JSON are printed as they are.
     if (value === undefined) await printPieces([bytes], true);
     else await print(jsonText(value, 2));
@@ -141,16 +142,6 @@ async function printPieces(
     }
   } finally {
     if (endsLine && last !== lineBreak) await print("");
-  }
-}
-
-/** Returns `undefined` for anything but JSON. */
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

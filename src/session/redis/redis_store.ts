@@ -3,6 +3,7 @@ import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";
 import { readStored, recordOf } from "../stored_tokens.ts";
 import { accountOf } from "../../platform/claims.ts";
+import { parsedJson } from "../../platform/json.ts";
 import { makeTokens, type Tokens } from "../../provider/tokens.ts";
 import { Seal } from "../sealing.ts";
 import {
@@ -346,12 +347,8 @@ function serialized(tokens: Tokens): Secret {
 
 /** Reads such JSON. Returns `undefined` for any other text. */
 function linesIn(text: string): Record<string, string | undefined> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isLines = typeof value === "object" && value !== null &&
-      Object.values(value).every((each) => typeof each === "string");
-    return isLines ? value as Record<string, string> : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  const isLines = typeof value === "object" && value !== null &&
+    Object.values(value).every((each) => typeof each === "string");
+  return isLines ? value as Record<string, string> : undefined;
 }

@@ -1,0 +1,8 @@
+/** Parses a JSON text from outside. Returns `undefined` for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -280,7 +280,7 @@ async function attempt(
       ? await sendPastProxy(request, init, url)
       : await fetch(request, init);
   } catch (error) {
-    throw explained(error, init, new URL(target), call);
+    throw safeError(error, init, new URL(target), call);
   }
 }
 
@@ -358,7 +358,7 @@ function networkError(
  * Replaces an error that may reveal headers or a query: the runtime quotes them, and a `fetch`
  * passed as an option may attach them.
  */
-function explained(
+function safeError(
   error: unknown,
   { headers, signal }: RequestInit,
   url: URL,

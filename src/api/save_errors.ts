@@ -47,7 +47,7 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
  * Explains a disk error. Returns any other error unchanged.
  * @throws The error itself, if a bug caused it.
  */
-export function explained(path: string, error: unknown): unknown {
+export function saveError(path: string, error: unknown): unknown {
   throwIfBug(error);
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
@@ -65,7 +65,7 @@ export async function onDisk<T>(path: string, work: () => T | Promise<T>): Promi
   try {
     return await work();
   } catch (error) {
-    throw explained(path, error);
+    throw saveError(path, error);
   }
 }
 

@@ -65,7 +65,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
 ];
 
 /** Describes the problem of a value. */
-export function problemOf(name: string, value: string): string | undefined {
+export function valueProblem(name: string, value: string): string | undefined {
   if (!VISIBLE_ASCII.test(value)) return "it contains a space or an unusual character";
   if (!name.endsWith("_URL")) return undefined;
   const url = URL.parse(value);

@@ -34,7 +34,7 @@ export function parse(
   const options = { ...GLOBAL, ...own };
   const { values, positionals, tokens } = parsed(args, options);
   for (const token of tokens) {
-    const problem = token.kind === "option" && problemOf(token, options);
+    const problem = token.kind === "option" && usageProblem(token, options);
     if (problem) throw misuse(problem);
   }
   const { json, help, version, verbose, "env-file": envFile, ...others } = values;
@@ -93,7 +93,7 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function problemOf(
+function usageProblem(
   { name, rawName, value, inlineValue }: OptionToken,
   options: Options,
 ): string | undefined {

@@ -1,4 +1,4 @@
-import { ACCOUNT_SETTINGS, problemOf } from "./account_settings.ts";
+import { ACCOUNT_SETTINGS, valueProblem } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
 import { parseEnvText } from "../settings/env_parser.ts";
 import { parsedJson } from "../platform/json.ts";
@@ -61,7 +61,7 @@ function findingOf({ label, text, isGuess = false }: Pair): Finding[] {
     return isGuess || text.trim() === "" ? [] : [{ name, value: word, problem }];
   }
   const value = name.endsWith("_URL") ? addressOf(word) : word;
-  return [{ name, value, problem: problemOf(name, value) }];
+  return [{ name, value, problem: valueProblem(name, value) }];
 }
 
 function addressOf(value: string): string {
@@ -86,7 +86,7 @@ function withoutEnvLines(text: string): { findings: Finding[]; rest: string } {
   const rest = text.replace(/^ *((?:export )?([A-Z_]+)=.*)$/gm, (whole, line, name) => {
     const value = SHARED_SETTINGS.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
     if (value === "" || /^<.*>$/.test(value)) return whole;
-    findings.push({ name, value, problem: problemOf(name, value) });
+    findings.push({ name, value, problem: valueProblem(name, value) });
     return "";
   });
   return { findings, rest };

@@ -104,7 +104,7 @@ export function statusOf(
   const isSaved = !notices.has("NOT_SAVED");
   const shown = noticesOf(configuration, notices, state);
   return {
-    state: stateOf(configuration, state),
+    state: shownState(configuration, state),
     ...(username !== undefined && { username }),
     ...(provider !== undefined && { provider }),
     ...(clientId !== undefined && { clientId }),
@@ -154,7 +154,7 @@ function givenByCommand({ isByCommand }: Configuration, state: SessionState): bo
   return isByCommand && (state.kind !== "none" || state.because === undefined);
 }
 
-function stateOf(configuration: Configuration, state: SessionState): SessionStatus["state"] {
+function shownState(configuration: Configuration, state: SessionState): SessionStatus["state"] {
   if (state.kind === "none") {
     // Any other code means that the provider refused to refresh the session.
     return (state.because?.code ?? "NO_SESSION") === "NO_SESSION" ? "none" : "expired";

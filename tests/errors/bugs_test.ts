@@ -5,7 +5,7 @@ import { ConfigError, typeError } from "../../src/errors/errors.ts";
 import { loadPackage } from "../../src/platform/packages.ts";
 import { Secret } from "../../src/platform/secret.ts";
 import { newStoreKey, Seal } from "../../src/session/sealing.ts";
-import { explained } from "../../src/api/save_errors.ts";
+import { saveError } from "../../src/api/save_errors.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { inCopy } from "../support/module_copy.ts";
 import { portless, rejection } from "../support/portless.ts";
@@ -63,12 +63,12 @@ Deno.test("a `sleep` with a bug does not make a session refresh without the lock
 });
 
 Deno.test("a bug while a file is saved is not an error of the disk", () => {
-  assertThrows(() => explained("data.csv", new TypeError(BUG)), TypeError, BUG);
+  assertThrows(() => saveError("data.csv", new TypeError(BUG)), TypeError, BUG);
   // The runtime throws a TypeError for some system calls, too.
   const refused = Object.assign(new TypeError("Invalid argument (os error 22)"), {
     code: "EINVAL",
   });
-  assert(explained("data.csv", refused) instanceof ConfigError);
+  assert(saveError("data.csv", refused) instanceof ConfigError);
 });
 
 Deno.test("a bug while an entry of a store is read is not a wrong key", async () => {

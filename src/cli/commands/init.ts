@@ -1,4 +1,4 @@
-import { ACCOUNT_SETTINGS, type AccountSetting, problemOf } from "../account_settings.ts";
+import { ACCOUNT_SETTINGS, type AccountSetting, valueProblem } from "../account_settings.ts";
 import type { Answer, Given } from "../command.ts";
 import { readInputText } from "../input.ts";
 import { FAILED, say, UsageError } from "../output.ts";
@@ -213,7 +213,7 @@ async function promptFor(
     const value = (isSecret ? await readMasked(receiver + text) : readVisible(text)).trim();
     if (value === "") return undefined;
     if (isSecret && value.toLowerCase() === "none") return "";
-    wrong = problemOf(name, value);
+    wrong = valueProblem(name, value);
     if (wrong === undefined) return value;
   }
 }

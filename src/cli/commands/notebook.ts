@@ -4,7 +4,7 @@ import { UsageError } from "../output.ts";
 import { type Release, release } from "../release.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { infoAt } from "../../platform/file_info.ts";
-import { explained } from "../../api/save_errors.ts";
+import { saveError } from "../../api/save_errors.ts";
 import { ConfigError } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
@@ -45,7 +45,7 @@ async function create(file: string): Promise<string> {
       const problem = `Cannot save ${file}: it already exists`;
       throw new ConfigError("FILE_EXISTS", problem, "choose another name", error);
     }
-    throw explained(file, error);
+    throw saveError(file, error);
   }
 }
 

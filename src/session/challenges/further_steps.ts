@@ -16,9 +16,9 @@ import {
   expired,
   LOGIN_AGAIN,
   MAX_LIST_LENGTH,
-  problemOf,
   type Step,
   stepOf,
+  stepProblem,
 } from "./step.ts";
 import {
   type ChallengeAsk,
@@ -109,7 +109,7 @@ async function askPerson(
   const keyNotes = key === undefined ? [] : [keyText(key)];
   let lead: string[] = [];
   if (refused !== undefined) {
-    const problem = problemOf(step);
+    const problem = stepProblem(step);
     const advice = step.code === "CODE_REJECTED" ? "; a code works only once" : "";
     lead = [`${problem.charAt(0).toUpperCase()}${problem.slice(1)}${advice}.`];
   }
@@ -190,7 +190,7 @@ function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [strin
   const { name, asks, authenticator } = step.challenge;
   if (asks.length === 0) {
     const { problem, fix = "" } = elsewhere(name);
-    return [`Cannot log in: ${problemOf(step)}, and ${problem}`, fix];
+    return [`Cannot log in: ${stepProblem(step)}, and ${problem}`, fix];
   }
   const parts = asks.map((each) =>
     `${each.name.includes(".") ? JSON.stringify(each.name) : each.name}: "…"`
@@ -199,7 +199,7 @@ function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [strin
   const key = authenticator ? ", whose key is in its challenge.authenticator" : "";
   const later = canRespond ? ` or with respond({ ${wanted} }) of this error${key}` : "";
   const byProgram = `, or answer with onChallenge${later}`;
-  const cause = `Cannot log in: ${problemOf(step)}`;
+  const cause = `Cannot log in: ${stepProblem(step)}`;
   if (isCanceled) {
     return [`${cause}, and no answer was given`, [...LOGIN_AGAIN, { inProgram: byProgram }]];
   }

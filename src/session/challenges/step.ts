@@ -116,7 +116,7 @@ function stepAgain(step: Step, result: SendResult): Step {
   const again = withKey({ ...challenge, attempt: attempt + 1, refused: message }, authenticator);
   const next = { ...step, challenge: again, session, code };
   if (attempt < MAX_ATTEMPTS) return next;
-  const problem = `Cannot log in: ${problemOf(next)}, for the third time in a row`;
+  const problem = `Cannot log in: ${stepProblem(next)}, for the third time in a row`;
   throw challengeError(code, problem, LOGIN_AGAIN, challenge);
 }
 
@@ -157,7 +157,7 @@ export function expired({ challenge }: Step, why: string): ChallengeError {
 }
 
 /** Says what the provider requires, or why it refused the answer. */
-export function problemOf({ challenge, code }: Step): string {
+export function stepProblem({ challenge, code }: Step): string {
   const { name, asks, refused } = challenge;
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
   if (code === "CODE_REJECTED") return `the provider rejected the code (${refused})`;

@@ -25,7 +25,7 @@ export interface StoreAddress {
 
 /** @throws {ConfigError} `INVALID_SETTING` or `PERMISSION` if the address cannot be used. */
 export function storeAddress({ options, settings }: Configuration): StoreAddress {
-  const url = parsed(settings.text("store") ?? "");
+  const url = urlIn(settings.text("store") ?? "");
   if (url === undefined) {
     throw invalid(
       "it is not an address such as rediss://user:password@host:6379/0#account",
@@ -56,7 +56,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   return { url, host, name: `platform-auth:2:{${name}}`, account, key, isOpen };
 }
 
-function parsed(text: string): URL | undefined {
+function urlIn(text: string): URL | undefined {
   const url = URL.parse(text);
   if (url === null || !/^rediss?:$/.test(url.protocol)) return undefined;
   if (url.hostname === "" || url.search !== "" || !/^(\/\d*)?$/.test(url.pathname)) {

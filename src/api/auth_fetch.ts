@@ -1,3 +1,8 @@
+/**
+ * Calls to the API begin here. `api_access.ts` decides where the token may be sent; this file sends,
+ * redirects and repeats a call; `checked_call.ts` checks the responses for `fetchJson()`
+ * (`fetch_json.ts`) and for downloads (`download.ts`, `download_all.ts`).
+ */
 import { addressOf, type ApiAccess, apiAccessOf } from "./api_access.ts";
 import { type PlainHeaders, plainHeaders, showsToken, withToken } from "./headers.ts";
 import { follow, isElsewhere, isRedirect } from "./redirects.ts";

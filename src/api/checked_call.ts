@@ -1,7 +1,4 @@
-/**
- * Calls to the API. `api_access.ts` decides where the token may be sent, `auth_fetch.ts` sends,
- * redirects and repeats a call, and this file checks the responses for `fetchJson()` and downloads.
- */
+/** A call whose response is checked here, for `fetchJson()` and downloads. */
 import { droppedPath } from "./api_access.ts";
 import {
   accessOf,

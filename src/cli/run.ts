@@ -1,3 +1,7 @@
+/**
+ * Runs the command line: parses the arguments (`parse.ts`), runs the command (`commands.ts` lists
+ * them), prints its answer or its error (`output.ts`).
+ */
 import type { Answer } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { UsageError } from "./output.ts";

@@ -1,3 +1,7 @@
+/**
+ * What this module uses of the computer and the runtime, independent of tokens: here the clocks and
+ * what else tests replace; the other files are about one thing each, such as a lock or a prompt.
+ */
 import { onAbort } from "./abort.ts";
 import type { Log } from "./log.ts";
 

@@ -1,7 +1,6 @@
 /**
  * The further steps of a login. Each entry lists the values that an answer must contain, or says
- * what to do if the step cannot be answered here. This folder communicates with the identity
- * provider. It may import `settings/`, `platform/` and `errors/`.
+ * what to do if the step cannot be answered here.
  */
 import { PASSWORD_FLOW } from "./requests.ts";
 import type { IssuedChallenge } from "./protocol.ts";

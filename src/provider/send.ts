@@ -1,3 +1,7 @@
+/**
+ * Every request to the identity provider is sent here. `requests.ts` and `token_request.ts` build
+ * requests, `checks.ts` validates responses, and `refusals.ts` explains refusals.
+ */
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { readUpTo } from "../platform/body.ts";
 import { directClient, networkReason } from "../platform/transport.ts";

@@ -1,11 +1,4 @@
-/**
- * This folder contains everything that makes up a session: its engine (`engine.ts`), its state
- * (`state.ts`), the rules for when to refresh (`plan.ts`), the interface of its stores
- * (`store.ts`), and the login (`login.ts`). The folder may import from `provider/`, `settings/`,
- * `platform/` and `errors/`.
- *
- * This file contains the options and resolved settings of a session.
- */
+/** The options and resolved settings of a session. */
 import { type Log, logTo } from "../platform/log.ts";
 import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf, endpointText } from "../provider/endpoint.ts";

@@ -1,3 +1,8 @@
+/**
+ * A session begins here: this engine decides when tokens are refreshed, replaced and removed.
+ * `keeper.ts` knows how, `state.ts` the states, `plan.ts` the rules for when to refresh, `store.ts`
+ * the interface of its stores, and `login.ts` the login.
+ */
 import {
   AuthError,
   type ConfigError,

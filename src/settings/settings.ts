@@ -1,3 +1,8 @@
+/**
+ * Options, environment and `.env` as one set of settings. `options.ts` lists the settings,
+ * `env_location.ts` finds the file, `trust.ts` decides which hosts may receive secrets, and
+ * `env_file.ts` reads and edits the file.
+ */
 import {
   checkEnvFileName,
   type EnvLocation,

@@ -1,3 +1,7 @@
+/**
+ * What a status, a download or a diagnosis shows, before it becomes HTML (`card.ts`) or text. Each
+ * `…_view.ts` makes such a view.
+ */
 import { printable } from "../errors/escape.ts";
 
 /**

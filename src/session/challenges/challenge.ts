@@ -1,8 +1,4 @@
-/**
- * The further steps of a login: the types that users see (this file), and the loop that takes the
- * steps (`further_steps.ts`). The folder may import its parent folder `session/`, and whatever that
- * folder may import.
- */
+/** The further steps of a login, as users see them. */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { brand } from "../../errors/brand.ts";
 import { AuthError } from "../../errors/classes.ts";

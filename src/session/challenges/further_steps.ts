@@ -1,6 +1,6 @@
 /**
  * Takes the further steps of a login. A program, a person or a later call of `respond()` answers
- * them.
+ * them. `challenge.ts` has the types that users see, `step.ts` a single step.
  */
 import {
   type Answers,

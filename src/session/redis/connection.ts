@@ -1,7 +1,3 @@
-/**
- * Shares a session through a Redis or Valkey server. This folder is loaded only if `AUTH_STORE` is
- * set. It may import its parent folder `session/`, and whatever that folder may import.
- */
 import { throwIfBug } from "../../errors/bug.ts";
 import { onAbort } from "../../platform/abort.ts";
 import { networkReason } from "../../platform/transport.ts";

@@ -1,3 +1,7 @@
+/**
+ * Shares a session through a Redis or Valkey server. This folder is loaded only if `AUTH_STORE` is
+ * set.
+ */
 import { ConfigError } from "../../errors/errors.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { Secret } from "../../platform/secret.ts";

@@ -10,7 +10,7 @@ import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
 const START_TIMEOUT_MS = 120_000;
 const lack = await hasCognitoLocal()
   ? undefined
-  : notInstalled("cognito-local cannot be fetched; deno task test:prepare tells why");
+  : notInstalled("cognito-local cannot be fetched; deno task test prepare tells why");
 
 /** Registers a test at an emulator with one pool, one client with a secret and one user. */
 export function cognitoLocalTest(

@@ -1,6 +1,6 @@
 /**
  * The command line as npm installs it: on a `PATH` with Node and npm, and without Deno. npm takes the
- * packages from its cache, which `deno task test:prepare` fills.
+ * packages from its cache, which `deno task test prepare` fills.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";

@@ -118,29 +118,6 @@ Deno.test("bytes that waited while a cell computed for longer than idleTimeoutMs
   );
 });
 
-Deno.test("each piece starts the idle timeout again", () => {
-  const pieces = ["1", "2", "3", "4", "5"];
-  return inIdleWorld(() => {
-    const slow = new ReadableStream({
-      async pull(controller) {
-        const piece = pieces.shift();
-        if (piece === undefined) return controller.close();
-        controller.enqueue(new TextEncoder().encode(piece));
-        await turn();
-      },
-    }, { highWaterMark: 0 });
-    return new Response(slow);
-  }, ({ session, asked, timers }) =>
-    inFolder(async (folder) => {
-      // The time of all earlier pieces has passed.
-      const onProgress = () => timers.endAll();
-      const options = { idleTimeoutMs: 10_000, onProgress };
-      assertEquals([(await session.download("/x", `${folder}/x`, options)).bytes, asked], [5, [
-        "",
-      ]]);
-    }));
-});
-
 Deno.test("a download without headers is requested again, and ends with API_TIMEOUT", () =>
   inIdleWorld(() => undefined, ({ session, asked, pauses }) =>
     inFolder(async (folder) => {
@@ -187,15 +164,6 @@ Deno.test("fetchJson() ends with API_TIMEOUT after its retries, and says what to
       /^Cannot GET [^?]*\/x \(no data arrived for 10 seconds, 4 times in a row\); try again in a few/,
     );
   }));
-
-Deno.test("an error page that stalls is quoted as far as it came", () =>
-  inIdleWorld(
-    (_, timers) => new Response(stalling(timers, "no such station"), { status: 404 }),
-    async ({ session }) => {
-      const error = await rejection(session.fetchJson("/x", { idleTimeoutMs: 10_000 }));
-      assertMatch(error.message, /the API responded with 404 \(no such station\)/);
-    },
-  ));
 
 Deno.test("0 means no idle timeout, and no timer", () =>
   inIdleWorld(async () => {

@@ -7,7 +7,13 @@ import { lockEnvFile } from "../src/settings/env_file.ts";
 import { refusedConnection } from "./support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "./support/child_deno.ts";
 import { withEnvironment } from "./support/environment.ts";
-import { portless, type PortlessOptions, rejection, statusOf } from "./support/portless.ts";
+import {
+  portless,
+  type PortlessOptions,
+  rejection,
+  signedIn,
+  statusOf,
+} from "./support/portless.ts";
 import { variablesOf, writeEnv } from "./support/sandbox_env.ts";
 
 type Name = LogEvent["event"];
@@ -238,8 +244,7 @@ const bad: Record<string, () => unknown> = {
 };
 for (const [does, log] of Object.entries(bad)) {
   Deno.test(`a listener that ${does} changes nothing`, async () => {
-    await using world = portless({ session: { log } });
-    await world.session.login();
+    await using world = await signedIn({ session: { log } });
     world.clock.advance(3_000);
     assertEquals(await statusOf(world.session.authFetch("/v1/stations")), 200);
     assertEquals((await world.session.logout()).ended, "provider");

@@ -9,16 +9,10 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { linesOf, portless, type PortlessOptions, rejection } from "../support/portless.ts";
+import { linesOf, portless, rejection, signedIn } from "../support/portless.ts";
 
 const TEXT = "grüße, déjà vu\n".repeat(50);
 const BYTES = new TextEncoder().encode(TEXT);
-
-async function loggedIn(options: PortlessOptions = {}): Promise<ReturnType<typeof portless>> {
-  const world = portless(options);
-  await world.session.login();
-  return world;
-}
 
 function stream(): ReadableStream<Uint8Array> {
   return new Blob([BYTES]).stream();
@@ -26,7 +20,7 @@ function stream(): ReadableStream<Uint8Array> {
 
 Deno.test("the path of API_BASE_URL is a folder, with or without a slash at its end", async () => {
   for (const slash of ["", "/"]) {
-    await using world = await loggedIn({
+    await using world = await signedIn({
       session: { apiBaseUrl: `https://api.sandbox.example/v1${slash}` },
     });
     for (const path of ["stations", "./stations", "/v1/stations", "../v1/stations"]) {
@@ -42,7 +36,7 @@ Deno.test("the path of API_BASE_URL is a folder, with or without a slash at its 
 
 Deno.test("authFetch() passes method, headers and body on as fetch does", async () => {
   let seen: Request | undefined;
-  await using world = await loggedIn({
+  await using world = await signedIn({
     api: (request) => {
       seen = request;
       return new Response("ok");
@@ -86,7 +80,7 @@ const BODIES: Record<string, () => BodyInit> = {
 for (const [name, body] of Object.entries(BODIES)) {
   Deno.test(`after a 401 a body of type ${name} is sent again, whole, also in a Request`, async () => {
     const bodies: (string | undefined)[][] = [];
-    await using world = await loggedIn({
+    await using world = await signedIn({
       api: async (request) => {
         const [type, boundary] = (request.headers.get("content-type") ?? "").split("boundary=");
         bodies.push([type, (await request.text()).replaceAll(boundary ?? "none", "")]);
@@ -105,7 +99,7 @@ for (const [name, body] of Object.entries(BODIES)) {
 }
 
 Deno.test("after a 401 a request without body is sent again", async () => {
-  await using world = await loggedIn();
+  await using world = await signedIn();
   const calls: [string | Request, RequestInit?][] = [
     ["/v1/whoami"],
     ["/v1/whoami", { method: "HEAD" }],
@@ -119,7 +113,7 @@ Deno.test("after a 401 a request without body is sent again", async () => {
 });
 
 Deno.test("a stream is not sent again: its 401 comes back", async () => {
-  await using world = await loggedIn();
+  await using world = await signedIn();
   world.sandbox.expireAccessTokens();
   const answer = await world.session.authFetch("/v1/uploads", { method: "POST", body: stream() });
   assertEquals(answer.status, 401);
@@ -129,7 +123,7 @@ Deno.test("a stream is not sent again: its 401 comes back", async () => {
 });
 
 Deno.test("a 403 is never a reason to refresh", async () => {
-  await using world = await loggedIn();
+  await using world = await signedIn();
   const answer = await world.session.authFetch("/v1/admin/usage");
   assertEquals(answer.status, 403);
   await answer.body?.cancel();
@@ -138,7 +132,7 @@ Deno.test("a 403 is never a reason to refresh", async () => {
 });
 
 Deno.test("concurrent 401s on a token cause one refresh", async () => {
-  await using world = await loggedIn();
+  await using world = await signedIn();
   world.sandbox.expireAccessTokens();
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => world.session.authFetch("/v1/whoami")),
@@ -149,7 +143,7 @@ Deno.test("concurrent 401s on a token cause one refresh", async () => {
 
 Deno.test("a 401 that arrives after others refreshed is sent again with their token", async () => {
   const late = Promise.withResolvers<void>();
-  await using world = await loggedIn({
+  await using world = await signedIn({
     api: async (request, count) => {
       if (count === 1) await late.promise;
       const old = request.headers.get("authorization") === world.called[0]?.authorization;
@@ -164,7 +158,7 @@ Deno.test("a 401 that arrives after others refreshed is sent again with their to
 });
 
 Deno.test("if the refresh after a 401 fails, the caller gets the 401, and each token is tried once", async () => {
-  await using world = await loggedIn();
+  await using world = await signedIn();
   world.sandbox.expireAccessTokens();
   world.sandbox.failures.push({ at: "token", status: 503 });
   const answer = await world.session.authFetch("/v1/whoami");
@@ -181,7 +175,7 @@ Deno.test("if the refresh after a 401 fails, the caller gets the 401, and each t
 
 Deno.test("a 401 whose refresh is refused for good leaves no connection open", async () => {
   let canceled = 0;
-  await using world = await loggedIn({
+  await using world = await signedIn({
     api: () => new Response(new ReadableStream({ cancel: () => void canceled++ }), { status: 401 }),
   });
   world.sandbox.revokeRefreshTokens();
@@ -199,7 +193,7 @@ Deno.test("a 401 for a token that cannot be refreshed is returned unchanged", as
 });
 
 Deno.test("a 401 takes the token that another process refreshed", async () => {
-  await using world = await loggedIn({ file: true });
+  await using world = await signedIn({ file: true });
   const other = world.another();
   world.sandbox.expireAccessTokens();
   world.clock.advance(2);
@@ -210,7 +204,7 @@ Deno.test("a 401 takes the token that another process refreshed", async () => {
 
 Deno.test("the error of a replaced fetch is passed on, but not with the token on it", async () => {
   let failure = new Error("no answer");
-  await using world = await loggedIn({
+  await using world = await signedIn({
     api: (request) => {
       const { headers } = request;
       throw Object.assign(failure, failure.message === "mine" && { request: { headers } });
@@ -226,7 +220,7 @@ Deno.test("the error of a replaced fetch is passed on, but not with the token on
 });
 
 Deno.test("the error for a header that cannot be sent omits its value", async () => {
-  await using world = await loggedIn();
+  await using world = await signedIn();
   const bad: HeadersInit[] = [
     { "x-mine": "hidden\nvalue" },
     { "x-mine": "hidden \u2603" },
@@ -246,7 +240,7 @@ const oneForbiddenPath = (request: Request) =>
   new Response("{}", { status: new URL(request.url).pathname === "/v1/closed" ? 401 : 200 });
 
 Deno.test("after a 401 on one path, a success on another makes the token valid again", async () => {
-  await using world = await loggedIn({ api: oneForbiddenPath });
+  await using world = await signedIn({ api: oneForbiddenPath });
   world.sandbox.failures.push({ at: "token", status: 503, times: 9 });
   assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
   assertEquals((await world.session.authFetch("/v1/open")).status, 200);
@@ -262,7 +256,7 @@ Deno.test("a refused refresh after a 401 on one path leaves the access token in 
     ["Refresh Token has been revoked", "REFRESH_REJECTED", false],
   ] as const;
   for (const [message, outcome, isRefreshable] of refusals) {
-    await using world = await loggedIn({ api: oneForbiddenPath, file: true });
+    await using world = await signedIn({ api: oneForbiddenPath, file: true });
     const body = JSON.stringify({ __type: "NotAuthorizedException", message });
     world.sandbox.failures.push({ at: "token", status: 400, body });
     const call = world.session.authFetch("/v1/closed");
@@ -276,7 +270,7 @@ Deno.test("a refused refresh after a 401 on one path leaves the access token in 
 });
 
 Deno.test("if the refresh after a 401 fails, the status and fetchJson() say why", async () => {
-  await using world = await loggedIn({ file: true, api: () => new Response("", { status: 401 }) });
+  await using world = await signedIn({ file: true, api: () => new Response("", { status: 401 }) });
   const lines = Deno.readTextFileSync(world.envFile).replace(/^AUTH_SESSION=.*\n/m, "");
   Deno.writeTextFileSync(world.envFile, lines);
   const other = world.another({ userPoolId: "" });

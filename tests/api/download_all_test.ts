@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { DownloadAllOptions, DownloadItem, Downloads, DownloadsProgress } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { type Portless, portless, rejection, type TestOptions } from "../support/portless.ts";
+import { type Portless, rejection, signedIn, type TestOptions } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { testNeeding } from "../support/needs.ts";
 
@@ -31,7 +31,7 @@ function inBatchWorld(
     const asked: string[] = [];
     let running = 0;
     let most = 0;
-    await using world = portless({
+    await using world = await signedIn({
       async api(request, count) {
         const path = new URL(request.url).pathname;
         const range = request.headers.get("range");
@@ -45,7 +45,6 @@ function inBatchWorld(
       },
       session,
     });
-    await world.session.login();
     await use({
       ...world,
       folder,
@@ -390,21 +389,6 @@ test(
 );
 
 test(
-  "an item source that throws ends all of them, and what is saved stays",
-  text,
-  async (world) => {
-    const source = async function* () {
-      yield* world.items(3);
-      throw new Error("no more rows");
-    };
-    assertEquals((await rejection(world.all(source()))).message, "no more rows");
-    // The same call with the rest goes on.
-    const { saved, kept } = await world.all(world.items(5));
-    assertEquals(saved.length + kept.length, 5);
-  },
-);
-
-test(
   "the progress shows files, failures and bytes, and ends with the totals",
   (path) => path === "/3" ? new Response("", { status: 404 }) : new Response("ten bytes."),
   async (world) => {
@@ -413,30 +397,6 @@ test(
     await world.all(world.items(6), { onProgress: (each) => void seen.push(each) });
     assertEquals(seen[0], { files: 0, total: 6, kept: 0, failed: 0, bytes: 0 });
     assertEquals(seen.at(-1), { files: 6, total: 6, kept: 1, failed: 1, bytes: 40 });
-  },
-);
-
-test(
-  "the result is a card and a text, with everything in it escaped",
-  (path) => path === "/0" ? new Response("x") : new Response("<b>no</b>", { status: 404 }),
-  async (world) => {
-    const items = world.items(30).map(([input], at) =>
-      [input, `${world.folder}/i&${at}`] as DownloadItem
-    );
-    const found = await world.all(items, { concurrency: 1 });
-    const printed = Deno.inspect(found);
-    assertMatch(
-      printed,
-      /^◐ 1 file saved, 29 failed · 1 bytes in under 1 s\n✗ failed: \/1 → .*i&1: /,
-    );
-    assertMatch(printed, /\n✗ failed: and 9 more\n/);
-    const { "text/plain": text, "text/html": html } = await Reflect.get(
-      found,
-      Symbol.for("Jupyter.display"),
-    )();
-    assertEquals(text, printed);
-    assertEquals(html.includes("<b>"), false);
-    assertEquals([html.split("i&amp;").length, html.includes("and 9 more")], [21, true]);
   },
 );
 

@@ -11,7 +11,7 @@ import {
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 import {
   contentOf,
   type FileServer,
@@ -365,19 +365,6 @@ test(
   },
 );
 
-/** Saves the file of an API that returns these responses in turn. */
-async function saveFrom(answers: Response[]): Promise<string> {
-  let text = "";
-  await using world = portless({ api: (_, count) => answers[count - 1] ?? new Response() });
-  await world.session.login();
-  await inFolder(async (folder) => {
-    const { file } = await world.session.download("/files/data", `${folder}/data`);
-    text = Deno.readTextFileSync(file);
-    assertEquals([world.called.length, filesIn(folder)], [answers.length, ["data"]]);
-  });
-  return text;
-}
-
 function part(text: string, range: string, headers: Record<string, string> = {}): Response {
   const all = { etag: `"one"`, "content-range": `bytes ${range}`, ...headers };
   return new Response(text, { status: 206, headers: all });
@@ -387,7 +374,12 @@ Deno.test("a response that ends early, or contains another part, never saves hal
   const half = () => new Response("half", { headers: { etag: `"one"`, "content-length": "8" } });
   const packed = part("????", "4-7/8", { "content-encoding": "gzip" });
   const answers = [half(), packed, half(), part("gain", "3-7/8"), half(), part("gain", "4-7/8")];
-  assertEquals(await saveFrom(answers), "halfgain");
+  await using world = await signedIn({ api: (_, count) => answers[count - 1] ?? new Response() });
+  await inFolder(async (folder) => {
+    const { file } = await world.session.download("/files/data", `${folder}/data`);
+    assertEquals(Deno.readTextFileSync(file), "halfgain");
+    assertEquals(filesIn(folder), ["data"]);
+  });
 });
 
 const encodings: [string, isDecoded: boolean][] = [
@@ -418,11 +410,10 @@ for (const [encoding, isDecoded] of encodings) {
 }
 
 Deno.test("a content type that repeats the token is withheld", async () => {
-  await using world = portless({
+  await using world = await signedIn({
     api: ({ headers }) =>
       new Response("rows", { headers: { "content-type": headers.get("authorization") ?? "" } }),
   });
-  await world.session.login();
   await inFolder(async (folder) => {
     const { contentType } = await world.session.download("/files/data", `${folder}/data`);
     assertMatch(contentType ?? "", /^\[withheld/);

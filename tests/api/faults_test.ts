@@ -8,7 +8,7 @@ import {
   SENDS_PER_DROP,
   startFaultProxy,
 } from "../support/fault_proxy.ts";
-import { portless, rejection, statusOf } from "../support/portless.ts";
+import { rejection, signedIn, statusOf } from "../support/portless.ts";
 
 /** Runs with a valid session and an API behind a proxy that injects faults. */
 async function withApi(
@@ -73,8 +73,7 @@ Deno.test("an API without trusted TLS is an error, and receives no token", async
 });
 
 Deno.test("a 429 of the API is returned unchanged, after a single request", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   world.sandbox.failures.push({ at: "api", status: 429, headers: { "retry-after": "1" } });
   const { status, headers } = await world.session.authFetch("/v1/whoami");
   assertEquals([status, headers.get("retry-after")], [429, "1"]);

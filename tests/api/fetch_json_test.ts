@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ApiError, fetchJson, type FetchJsonInit } from "../../mod.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
 /**
@@ -11,10 +11,9 @@ async function outcome(
   init?: FetchJsonInit,
   path = "/v1/stations?day=1",
 ): Promise<{ value: unknown; error?: ApiError; sent: number; pauses: readonly number[] }> {
-  await using world = portless({
+  await using world = await signedIn({
     api: (_, count) => (answers[Math.min(count, answers.length) - 1] ?? (() => new Response()))(),
   });
-  await world.session.login();
   const call = world.session.fetchJson(path, init);
   const value = await call.catch(() => undefined);
   const error = value === undefined ? await rejection(call) as ApiError : undefined;
@@ -28,13 +27,12 @@ const answer = (status: number, body: unknown = {}, headers: Record<string, stri
 
 Deno.test("fetchJson() returns the parsed body, and requests JSON", async () => {
   let accepted: (string | null)[] = [];
-  await using world = portless({
+  await using world = await signedIn({
     api: ({ headers }) => {
       accepted = [...accepted, headers.get("accept")];
       return Response.json([{ id: 1 }]);
     },
   });
-  await world.session.login();
   assertEquals(await world.session.fetchJson<{ id: number }[]>("/v1/x"), [{ id: 1 }]);
   await world.session.fetchJson("/v1/x", { headers: { accept: "application/geo+json" } });
   assertEquals(accepted, ["application/json", "application/geo+json"]);
@@ -139,8 +137,7 @@ Deno.test("fetchJson() resolves to undefined for a response without a body", asy
     ["PUT", answer(201, "", { "content-type": "a; charset=x" })],
   ];
   for (const [method, response] of empty) {
-    await using world = portless({ api: response });
-    await world.session.login();
+    await using world = await signedIn({ api: response });
     assertEquals(await world.session.fetchJson("/v1/x", { method }), undefined);
   }
 });
@@ -187,13 +184,12 @@ Deno.test("an ApiError has the body of the response, which its JSON leaves out",
 /** The body of the error where the API repeats what it received. */
 async function echoed(echo: (token: string) => BodyInit, headers = {}): Promise<unknown> {
   let token = "";
-  await using world = portless({
+  await using world = await signedIn({
     api: (request) => {
       token = request.headers.get("authorization")?.replace("bearer ", "") ?? "";
       return new Response(echo(token), { status: 422, headers: { "content-type": "text/plain" } });
     },
   });
-  await world.session.login();
   const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
   const { body } = await rejection(call) as ApiError;
   assertEquals(repeatedPart(JSON.stringify(body), [token]), undefined);
@@ -289,8 +285,7 @@ Deno.test("a response that breaks off is an error, and so is a token that is ref
 });
 
 Deno.test("wrong arguments are a TypeError that contains their names", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   const loose = world.session.fetchJson as (...values: unknown[]) => Promise<unknown>;
   const wrong: [unknown[], RegExp][] = [
     [[5], /must be a string, a URL or a Request, not number/],

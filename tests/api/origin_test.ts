@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import { displayPath } from "../../src/platform/paths.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { portless, rejection, signedIn } from "../support/portless.ts";
 
 /** A session on `https://api.example`. `reached` has the address of every request that was sent. */
 async function closedSession(options: SessionOptions = {}): Promise<{
@@ -191,16 +191,14 @@ Deno.test("an address of another account's API never gets the token of the accou
 });
 
 Deno.test("the check comes before anything else: no refresh is made", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   world.clock.advance(3_000);
   const error = await rejection(world.session.authFetch("//evil.example"));
   assertEquals([error.code, world.refreshes()], ["UNTRUSTED_ORIGIN", 0]);
 });
 
 Deno.test("a caller's own authorization header is a TypeError", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   const own = "bearer my-own-token";
   const url = "https://api.sandbox.example/v1/x";
   const calls: [string | Request, RequestInit?][] = [

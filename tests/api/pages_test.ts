@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 
 const BODY = "<title>Company</title><form>Sign in</form>";
 
@@ -23,10 +23,9 @@ async function saveAsCsv(
   name = "data.csv",
 ): Promise<string> {
   const bytes = new TextEncoder().encode(text);
-  await using world = portless({
+  await using world = await signedIn({
     api: () => new Response(inPieces(bytes, size), { headers: { "content-type": type } }),
   });
-  await world.session.login();
   let outcome = "";
   await inFolder(async (folder) => {
     const file = `${folder}/${name}`;

@@ -1,14 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 
 const URL_OF_API = "https://api.sandbox.example/v1/uploads";
 const MIB = 1024 * 1024;
-
-async function loggedIn(options: PortlessOptions = {}): Promise<ReturnType<typeof portless>> {
-  const world = portless(options);
-  await world.session.login();
-  return world;
-}
 
 /** The requests to an API, and the responses that it returns in turn. */
 function recording(...statuses: number[]) {
@@ -35,7 +29,7 @@ function pieces(count: number, size: number): ReadableStream<Uint8Array<ArrayBuf
 
 Deno.test("authFetch() sends headers of every form as fetch does", async () => {
   const sent: Headers[] = [];
-  await using world = await loggedIn({
+  await using world = await signedIn({
     api: ({ headers }) => {
       sent.push(headers);
       return new Response("ok");
@@ -54,7 +48,7 @@ Deno.test("authFetch() sends headers of every form as fetch does", async () => {
 
 Deno.test("a Request in place of the options is sent as fetch sends it, twice after a 401", async () => {
   const { seen, api } = recording(401, 201);
-  await using world = await loggedIn({ api });
+  await using world = await signedIn({ api });
   const init = { method: "PUT", body: "rows", headers: { "x-mine": "1" } };
   const answer = await world.session.authFetch(
     "/v1/uploads",
@@ -69,7 +63,7 @@ Deno.test("a Request in place of the options is sent as fetch sends it, twice af
 Deno.test("a Request with a short stream is sent again after a 401, with a long one it is not", async () => {
   for (const [count, statuses, status] of [[3, [401, 201], 201], [70, [401], 401]] as const) {
     const { seen, api } = recording(...statuses);
-    await using world = await loggedIn({ api });
+    await using world = await signedIn({ api });
     const request = new Request(URL_OF_API, { method: "POST", body: pieces(count, MIB) });
     assertEquals((await world.session.authFetch(request)).status, status);
     assertEquals(seen.map(({ size }) => size), statuses.map(() => count * MIB));
@@ -86,7 +80,7 @@ Deno.test("the body of a Request is sent with its length, also after a 401", asy
     return new Response("", { status: lengths.length % 2 === 1 ? 401 : 201 });
   });
   const origin = `http://127.0.0.1:${server.addr.port}`;
-  await using world = await loggedIn({
+  await using world = await signedIn({
     session: { apiBaseUrl: origin },
     api: (request) => fetch(request),
   });
@@ -101,8 +95,7 @@ Deno.test("the body of a Request is sent with its length, also after a 401", asy
 });
 
 Deno.test("an object as a body is a TypeError that says JSON.stringify, and nothing is sent", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   for (const body of [{ text: "calm" }, [1, 2]] as unknown as BodyInit[]) {
     const error = await rejection(world.session.authFetch("/v1/notes", { method: "POST", body }));
     assertEquals([error.name, world.called.length], ["TypeError", 0]);

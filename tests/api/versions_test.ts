@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 
 const OLD = "0123456789";
 const NEW = "abcdefghij";
@@ -54,13 +54,12 @@ async function saving(
   use: (saving: Saving) => Promise<void>,
 ): Promise<void> {
   const starts: number[] = [];
-  await using world = portless({
+  await using world = await signedIn({
     api({ headers }) {
       starts.push(Number(/^bytes=(\d+)-$/.exec(headers.get("range") ?? "")?.[1] ?? 0));
       return answers.shift() ?? new Response(NEW, { headers: { etag: `"2"`, date: TODAY } });
     },
   });
-  await world.session.login();
   await inFolder((folder) => {
     const file = `${folder}/data.csv`;
     const get = async () => {

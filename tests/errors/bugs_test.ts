@@ -8,7 +8,7 @@ import { newStoreKey, Seal } from "../../src/session/sealing.ts";
 import { explained } from "../../src/api/save_errors.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { inCopy } from "../support/module_copy.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 
 const BUG = "x is not a function";
 function fail(): never {
@@ -40,8 +40,7 @@ Deno.test("a package that throws is reported with its own error, one that is mis
 
 Deno.test("a refresh with a bug is not reported as a provider that failed", async () => {
   let isBroken = false;
-  await using world = portless({ session: { random: () => isBroken ? fail() : 0.5 } });
-  await world.session.login();
+  await using world = await signedIn({ session: { random: () => isBroken ? fail() : 0.5 } });
   world.clock.advance(1_780);
   isBroken = true;
   const error = await rejection(world.session.accessToken());
@@ -52,8 +51,7 @@ Deno.test("a refresh with a bug is not reported as a provider that failed", asyn
 Deno.test("a `sleep` with a bug does not make a session refresh without the lock", async () => {
   let isBroken = false;
   const sleep = () => isBroken ? fail() : Promise.resolve();
-  await using world = portless({ file: true, session: { sleep } });
-  await world.session.login();
+  await using world = await signedIn({ file: true, session: { sleep } });
   using lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
   lock.lockSync(true);
   world.clock.advance(3_000);

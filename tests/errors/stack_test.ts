@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer } from "../support/answers.ts";
 import { ConfigError } from "../../src/errors/errors.ts";
 
@@ -84,8 +84,7 @@ function assertCallersFrames(error: Error): void {
 
 for (const name of ["refresh", "accessToken", "authFetch"] as const) {
   Deno.test(`${name}() that joins a refresh that is refused shows where it was called`, async () => {
-    await using world = portless();
-    await world.session.login();
+    await using world = await signedIn();
     world.clock.advance(3_600);
     world.sandbox.failures.push({ at: "token", ...refusal(), times: 10 });
     const held = world.hold();

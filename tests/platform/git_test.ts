@@ -3,7 +3,7 @@ import { gitIgnores, gitTracking, ignoreAdvice, ignoreInGit } from "../../src/pl
 import { inFolder } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 
 const NO_CONFIGURATION = {
   GIT_CONFIG_GLOBAL: Deno.build.os === "windows" ? "NUL" : "/dev/null",
@@ -113,8 +113,7 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
 
   test("login() and refresh() do not run git", async () => {
     await withPlantedGit(`touch "$RAN_IN/ran"`, async (folder) => {
-      await using world = portless({ session: { envFile: `${folder}/.env` } });
-      await world.session.login();
+      await using world = await signedIn({ session: { envFile: `${folder}/.env` } });
       await world.session.refresh();
       assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === "ran"), false);
     });
@@ -138,20 +137,6 @@ async function withPlantedGit(
     await withEnvironment(env, () => work(folder));
   });
 }
-
-Deno.test(needing(noGit, "variables of a hook do not lead git to another repository"), async () => {
-  await withRepository(async (root) => {
-    await Deno.writeTextFile(`${root}/.env`, "A=1\n");
-    await git(root, "add", ".env");
-    const other = `${root}/../other`;
-    await Deno.mkdir(other);
-    await git(other, "init", "-q");
-    const env = { GIT_DIR: `${other}/.git`, GIT_INDEX_FILE: `${other}/.git/index` };
-    await withEnvironment(env, async () => {
-      assertEquals(await gitTracking(`${root}/.env`), "tracked");
-    });
-  });
-});
 
 Deno.test(needing(noGit, "ignoreInGit() adds the lines that are missing, once"), async () => {
   await withRepository(async (root) => {

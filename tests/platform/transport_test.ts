@@ -40,12 +40,7 @@ const failures: [message: string, words: string, mayPass: boolean, isUnsent: boo
     false,
     true,
   ],
-  [
-    "client error (Connect): invalid peer certificate: Expired",
-    "no trusted TLS connection",
-    false,
-    true,
-  ],
+
   [
     "client error (Connect): tunnel error: unsuccessful",
     "the proxy refused the connection",
@@ -65,7 +60,6 @@ const failures: [message: string, words: string, mayPass: boolean, isUnsent: boo
     false,
   ],
   ["self-signed certificate in certificate chain", "no trusted TLS connection", false, false],
-  ["unable to get local issuer certificate", "no trusted TLS connection", false, false],
   ["unable to verify the first certificate", "no trusted TLS connection", false, false],
   ["Requests to port 25 are blocked", "the runtime blocks this port", false, false],
 ];

@@ -4,7 +4,7 @@ import { AuthError, createSession, type SessionOptions } from "../../mod.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession, SETTINGS } from "../support/canned_session.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { linesOf, portless } from "../support/portless.ts";
+import { linesOf, portless, signedIn } from "../support/portless.ts";
 
 /** The error of a call, with what the tests look at. */
 async function errorOf(call: Promise<unknown>): Promise<AuthError> {
@@ -13,11 +13,10 @@ async function errorOf(call: Promise<unknown>): Promise<AuthError> {
 
 Deno.test("a device that was removed ends the session, and the next login works", async () => {
   for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
-    await using world = portless({
+    await using world = await signedIn({
       file: true,
       sandbox: { trackDevices: true, rotateRefreshTokens },
     });
-    await world.session.login();
     world.sandbox.removeDevices();
     const error = await errorOf(world.session.refresh());
     assertEquals(error.code, "REFRESH_REJECTED");
@@ -51,7 +50,7 @@ const ROTATION_IS_ON = [
 
 /** A refresh in a world whose provider refuses the flow, with what was sent for it. */
 async function refreshed([name, message]: readonly [string, string], next: () => Response) {
-  await using world = portless({
+  await using world = await signedIn({
     provider: ({ flow }) =>
       flow === "USER_PASSWORD_AUTH"
         ? tokenAnswer()
@@ -59,7 +58,6 @@ async function refreshed([name, message]: readonly [string, string], next: () =>
         ? errorAnswer(name, message)
         : next(),
   });
-  await world.session.login();
   const outcome = await world.session.refresh().then(({ source }) => source, (e) => e.code);
   return { outcome, flows: world.sent.slice(1).map(({ flow }) => flow) };
 }

@@ -3,7 +3,7 @@ import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 import { publicSession } from "../support/canned_session.ts";
 
 const MINUTE = 60_000;
@@ -111,7 +111,7 @@ for (const [operation, logout, seconds] of optional) {
   Deno.test(`a throttled ${operation} does not delay a login`, async () => {
     let asked = 0;
     const NewDeviceMetadata = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
-    await using world = portless({
+    await using world = await signedIn({
       provider: async ({ flow }) => {
         if (flow === "USER_PASSWORD_AUTH") {
           return tokenAnswer({
@@ -126,7 +126,6 @@ for (const [operation, logout, seconds] of optional) {
         return await asksToWait(600)();
       },
     });
-    await world.session.login();
     world.clock.advance(seconds);
     if (logout) await world.session.logout(logout);
     assertEquals(asked, 1);

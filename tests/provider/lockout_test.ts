@@ -20,7 +20,6 @@ Deno.test("rejected passwords in a row are counted in the message, and none is s
   for (let time = 1; time <= 7; time++) {
     const error = await rejection(world.session.login(wrong(name)));
     assertEquals([error.code, world.logins()], ["INVALID_CREDENTIALS", time]);
-    assertMatch(error.message, /; check both, then run login\(\) again \(/);
     messages.push(error.message);
   }
   assert(!messages[0]?.includes("in a row"), messages[0]);
@@ -60,10 +59,7 @@ Deno.test("failures unrelated to the password are not counted, and do not reset 
   await rejection(world.session.login(wrong(name)));
   const others: [string, string, string][] = [
     ["ForbiddenException", "Request not allowed due to WAF block.", "BLOCKED"],
-    ["NotAuthorizedException", "Unable to login because of security reasons.", "BLOCKED"],
     ["NotAuthorizedException", "User is disabled.", "USER_DISABLED"],
-    ["NotAuthorizedException", "Temporary password has expired", "PASSWORD_RESET_REQUIRED"],
-    ["NotAuthorizedException", "secret was not received", "SECRET_HASH_REJECTED"],
   ];
   for (const [__type, message, code] of others) {
     const body = JSON.stringify({ __type, message });

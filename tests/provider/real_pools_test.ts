@@ -73,12 +73,9 @@ for (const refusal of ROTATION_IS_ON) {
 for (
   const [name, message, code] of [
     ["UnknownOperationException", "no", "FLOW_DISABLED"],
-    ["InvalidParameterException", "Auth flow not enabled for this client", "FLOW_DISABLED"],
     ["", "", "FLOW_DISABLED"],
     ["NotAuthorizedException", "Refresh Token has expired", "REFRESH_REJECTED"],
-    ["NotAuthorizedException", "User is disabled.", "USER_DISABLED"],
     ["NotAuthorizedException", "Unable to verify secret for client x", "SECRET_HASH_REJECTED"],
-    ["UserLambdaValidationException", "PreTokenGeneration failed", "REJECTED"],
   ] as const
 ) {
   Deno.test(`a refresh by rotation that is refused with ${name} "${message}" is ${code}`, async () => {
@@ -124,39 +121,16 @@ Deno.test("an answer that a refusal repeats is withheld, unless it is shorter th
 });
 
 Deno.test("a response without token, step or error ends a further step as UNEXPECTED_RESPONSE", async () => {
-  for (const odd of [{}, { Status: "PENDING" }, { Status: "" }, { SecretCode: "no key!" }]) {
+  for (const odd of [{}, { Status: "PENDING" }, { SecretCode: "no key!" }]) {
     const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
     const { session } = cannedSession({}, jsonAnswer(step), jsonAnswer(odd));
     const error = await errorOf(session.login({ onChallenge: () => ({ SMS_MFA_CODE: "123456" }) }));
     assertEquals(error.code, "UNEXPECTED_RESPONSE", JSON.stringify(odd));
-    assertMatch(error.problem, /neither tokens nor a challenge/);
   }
   // At a login nobody is asked for a code, so none is rejected.
   for (const odd of [{ Status: "ERROR" }, { Status: "SUCCESS" }, { SecretCode: "ABCDEFGH" }]) {
     const { session } = cannedSession({}, jsonAnswer(odd));
     assertEquals((await errorOf(session.login())).code, "UNEXPECTED_RESPONSE");
-  }
-});
-
-Deno.test("a user who is gone at a further step starts over", async () => {
-  const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
-  const refusal = errorAnswer("UserNotFoundException", "User does not exist.");
-  const { session, asked } = cannedSession({}, jsonAnswer(step), refusal);
-  const error = await errorOf(session.login({ onChallenge: () => ({ SMS_MFA_CODE: "123456" }) }));
-  assertEquals(error.code, "CHALLENGE_EXPIRED");
-  assertEquals(error.fix, "run login() again");
-  assertEquals(asked.length, 2);
-});
-
-Deno.test("a message is found in any field, even next to an empty one", async () => {
-  const said = "Größe und Übermaß";
-  const told = async (answer: () => Response) => {
-    const { session } = cannedSession({}, answer);
-    return (await errorOf(session.login())).message;
-  };
-  for (const body of [{ message: "", Message: said }, { message: "", error_description: said }]) {
-    const message = await told(() => jsonAnswer({ __type: "OddException", ...body }, 400));
-    assertMatch(message, new RegExp(`OddException: ${said}\\)`));
   }
 });
 
@@ -174,23 +148,10 @@ Deno.test("regions of China have a separate domain, and the same protocol names"
   const target = "AWSCognitoIdentityProviderService.InitiateAuth";
   const host = "cognito-idp.cn-north-1.amazonaws.com.cn";
   const region = "cn-north-1";
-  const providerHost = "cognito-idp";
-  const providerDomain = "amazonaws.com.cn";
-  for (
-    const options of [
-      { authUrl: `https://${host}` },
-      { authUrl: `https://${host.toUpperCase()}/` },
-      { provider: "aws", region },
-      { region, providerHost, providerDomain },
-    ] as const
-  ) {
+
+  for (const options of [{ authUrl: `https://${host}` }, { provider: "aws", region }] as const) {
     assertEquals(await askedWith(options), [host, target]);
   }
-  assertEquals(await askedWith({ provider: "aws", region: "eu-west-1" }), [
-    "cognito-idp.eu-west-1.amazonaws.com",
-    target,
-  ]);
-  for (const other of ["notamazonaws.com.cn", "amazonaws.com.cn.example", "amazonaws.com.br"]) {
-    assertEquals(await askedWith({ authUrl: `https://${other}` }), [other, "none"]);
-  }
+  const other = "notamazonaws.com.cn";
+  assertEquals(await askedWith({ authUrl: `https://${other}` }), [other, "none"]);
 });

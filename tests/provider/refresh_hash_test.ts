@@ -67,22 +67,6 @@ Deno.test("auto tries username, sub and login name, then no hash", async () => {
   ]);
 });
 
-Deno.test("auto hashes the login name if the token contains no user", async () => {
-  await using world = portless({
-    provider: (sent) =>
-      tokenAnswer({
-        AccessToken: "opaque-token",
-        ExpiresIn: 1800,
-        ...(sent.flow === "USER_PASSWORD_AUTH" && { RefreshToken: "r" }),
-      }),
-  });
-  const { username: _, ...unnamed } = world.options;
-  const session = createSession(unnamed);
-  await session.login({ username: "typed-at-login", password: "p" });
-  await session.refresh();
-  assertEquals(hashesSent(world), [await hashOf(world, "typed-at-login")]);
-});
-
 Deno.test("send never leaves the hash out", async () => {
   await using world = await signedIn({
     sandbox: { refreshSecretHash: "forbidden" },

@@ -1,5 +1,5 @@
 /** The table of what the provider refuses: each row has an example here and a place in the documents. */
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { isTransient } from "../../src/errors/errors.ts";
 import type {
   ProviderRequest,
@@ -271,17 +271,6 @@ Deno.test("each row of the table decides an example", () => {
   assertEquals(idle, [], "rows without an example, or that no answer can reach");
 });
 
-Deno.test("each name of the table has an example", () => {
-  for (const row of REFUSALS) {
-    for (const each of row.names ?? []) {
-      const examples = CASES.filter(({ example: [name] }) =>
-        typeof each === "string" ? name === each : each.test(name)
-      );
-      assert(examples.length > 0, `no example of ${each} (${rowText(row)})`);
-    }
-  }
-});
-
 /** A refusal as it is shown to a user with this password. */
 function shownTo(secret: string, name: string, message: string) {
   const json = { __type: name, message };
@@ -303,19 +292,6 @@ Deno.test("the provider's message is shown even if a password is one of its comm
       assertEquals(message, sentence, word);
     }
   }
-});
-
-Deno.test("a refusal without a message says so", () => {
-  const json = { __type: "OtherException" };
-  const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };
-  const { seen } = readRefusal({ flow: "login", secrets: [] }, answer, json);
-  assertEquals(seen, "status 400, OtherException: no message");
-});
-
-Deno.test("up to 80 characters of an unknown name are shown", () => {
-  const { providerCode } = shownTo("a secret", "X".repeat(81), "");
-  assertEquals(providerCode, `${"X".repeat(80)}…`);
-  assertEquals(shownTo("a secret", "X".repeat(80), "").providerCode, "X".repeat(80));
 });
 
 /** The sections of docs/troubleshooting.md by their code. */

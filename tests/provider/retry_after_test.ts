@@ -79,18 +79,6 @@ Deno.test("all sessions at the endpoint wait, those at another do not", async ()
   assertEquals([one.asked.length, same.asked.length], [1, 0]);
 });
 
-Deno.test("a pause that has passed delays nothing afterwards", async () => {
-  const { session, asked } = publicSession(
-    // The clocks stand still in the pause.
-    { sleep: () => Promise.resolve() },
-    asksToWait(7),
-    tokenAnswer(),
-  );
-  await session.login();
-  await session.refresh();
-  assertEquals(asked.length, 3);
-});
-
 Deno.test("a failure without Retry-After delays nothing", async () => {
   const busy: Canned = () => new Response("", { status: 429 });
   const { session, asked } = publicSession({}, busy, busy, busy, busy, tokenAnswer());

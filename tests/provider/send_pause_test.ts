@@ -11,18 +11,6 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
 const status = (code: number, headers: Record<string, string> = {}): Canned => () =>
   new Response("", { status: code, headers });
 
-Deno.test("pauses grow, and differ from one client to the next", async () => {
-  const firsts = new Set<number>();
-  for (let client = 0; client < 5; client++) {
-    const { session, time } = publicSession({}, status(500));
-    await failureOf(session.login());
-    const [first = 0, second = 0, third = 0] = time.pauses;
-    assert(0 < first && first <= second && second <= third && third <= 8_000, `${time.pauses}`);
-    firsts.add(first);
-  }
-  assert(firsts.size > 1, "clients that start together would meet again and again");
-});
-
 /** The longest pauses, in milliseconds; at random, one can be half as long. */
 const longest: [string, number, number[]][] = [
   ["a failure of the server costs a fraction of a second", 500, [200, 400, 800]],

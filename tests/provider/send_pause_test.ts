@@ -30,7 +30,7 @@ for (const [what, code, limits] of longest) {
 
 Deno.test("retries stay inside the deadline", async () => {
   using _ = heldTimeouts();
-  for (const timeoutMs of [100, 1_000, 2_000, 5_000]) {
+  for (const timeoutMs of [100, 2_000]) {
     const { session, asked, time } = publicSession({ timeoutMs }, async () => {
       await time.sleep(400);
       time.pauses.pop();
@@ -39,7 +39,6 @@ Deno.test("retries stay inside the deadline", async () => {
     assertEquals((await failureOf(session.login())).code, "THROTTLED");
     const waited = time.pauses.reduce((sum, pause) => sum + pause, 0);
     assert(waited < timeoutMs, `${waited} ms of ${timeoutMs}`);
-    assert(asked.length >= 1 && asked.length <= 4);
-    if (timeoutMs === 100) assertEquals(asked.length, 1);
+    assertEquals(asked.length > 1, timeoutMs > 100);
   }
 });

@@ -32,7 +32,7 @@ async function refreshWith({ sandbox, options }: Portless, token: unknown): Prom
   return (await answer.json()).message ?? "it is alive";
 }
 
-for (const rotateRefreshTokens of [false, "initiate-auth", "get-tokens"] as const) {
+for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
   Deno.test(`a login, a refresh and its end are tried, and nothing stays alive (${rotateRefreshTokens})`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens } });
     const before = { file: Deno.readTextFileSync(world.envFile), sent: world.sent.length };
@@ -195,21 +195,5 @@ Deno.test("an API that refuses a new token: its scopes and the words for the tic
     world.clock.advance(301);
     const later = checkNamed("token", await world.session.doctor());
     assertEquals(later.fix, "run login({ force: true })", "an older token may be replaced");
-  }
-});
-
-Deno.test("a token without scopes, and one with odd scopes", async () => {
-  for (
-    const [scope, said] of [[undefined, /it does not list its scopes$/], [
-      `a\u202e${"b".repeat(400)}`,
-      /its scopes: ab{299}…$/,
-    ]] as const
-  ) {
-    await using world = await signedIn({
-      provider: () =>
-        tokenAnswer({ AccessToken: jwt({ scope }), RefreshToken: "r", ExpiresIn: 1_800 }),
-      api: () => new Response(null, { status: 401 }),
-    });
-    assertMatch(checkNamed("token", await world.session.doctor()).message, said);
   }
 });

@@ -1,9 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer } from "../support/answers.ts";
-import { ConfigError } from "../../src/errors/errors.ts";
 
 const SOURCE = new URL("../../src/", import.meta.url);
 const HERE = import.meta.url.split("/").at(-1) ?? "";
@@ -37,19 +35,6 @@ const PARSE = 'parsePortalToken("a b")';
 Deno.test("an uncaught error of a script shows its message and the script's own frames", async () => {
   const imported = `import { parsePortalToken } from ${JSON.stringify(MOD_PATH)};`;
   assertTwoLines(await uncaught(imported, PARSE));
-});
-
-Deno.test("it does so if the folder's name needs escapes in a URL", async () => {
-  await inFolder(async (folder) => {
-    const source = `${folder}/ä b%c/src`;
-    const names = [...Deno.readDirSync(new URL("errors/", SOURCE))].map(({ name }) => name);
-    for (const path of [...names.map((name) => `errors/${name}`), "session/portal_token.ts"]) {
-      await Deno.mkdir(`${source}/${path.split("/")[0]}`, { recursive: true });
-      await Deno.copyFile(new URL(path, SOURCE), `${source}/${path}`);
-    }
-    const url = pathToFileURL(`${source}/session/portal_token.ts`);
-    assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE));
-  });
 });
 
 Deno.test("it does so if the module was loaded from a server", async () => {
@@ -128,19 +113,4 @@ Deno.test("a login that the provider refuses, and a wrong argument, show the cal
     "TypeError",
   ]);
   for (const error of errors) assertCallersFrames(error);
-});
-
-Deno.test("at most Error.stackTraceLimit frames are shown, and the limit is unchanged", () => {
-  const before = Error.stackTraceLimit;
-  try {
-    for (const limit of [0, 1, 25]) {
-      Error.stackTraceLimit = limit;
-      const deep = (depth: number): Error =>
-        depth === 0 ? new ConfigError("ENV_FILE", "Cannot", "") : deep(depth - 1);
-      assertEquals(framesOf(deep(40)).length, limit);
-      assertEquals(Error.stackTraceLimit, limit);
-    }
-  } finally {
-    Error.stackTraceLimit = before;
-  }
 });

@@ -102,14 +102,13 @@ Deno.test("after a 401 a request without body is sent again", async () => {
   await using world = await signedIn();
   const calls: [string | Request, RequestInit?][] = [
     ["/v1/whoami"],
-    ["/v1/whoami", { method: "HEAD" }],
     [new Request("https://api.sandbox.example/v1/whoami")],
   ];
   for (const [input, init] of calls) {
     world.sandbox.expireAccessTokens();
     assertEquals((await world.session.authFetch(input, init)).status, 200);
   }
-  assertEquals(world.refreshes(), 3);
+  assertEquals(world.refreshes(), 2);
 });
 
 Deno.test("a stream is not sent again: its 401 comes back", async () => {
@@ -238,17 +237,6 @@ Deno.test("the error for a header that cannot be sent omits its value", async ()
 /** An API that rejects the token on one path only. */
 const oneForbiddenPath = (request: Request) =>
   new Response("{}", { status: new URL(request.url).pathname === "/v1/closed" ? 401 : 200 });
-
-Deno.test("after a 401 on one path, a success on another makes the token valid again", async () => {
-  await using world = await signedIn({ api: oneForbiddenPath });
-  world.sandbox.failures.push({ at: "token", status: 503, times: 9 });
-  assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
-  assertEquals((await world.session.authFetch("/v1/open")).status, 200);
-  assertEquals(world.session.status().notices, []);
-  const sent = world.logins();
-  await world.session.login();
-  assertEquals(world.logins(), sent, "login() keeps the session, and sends no password");
-});
 
 Deno.test("a refused refresh after a 401 on one path leaves the access token in use", async () => {
   const refusals = [

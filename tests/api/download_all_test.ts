@@ -288,38 +288,14 @@ test("a 429 or a Retry-After pauses all downloads", async (path, _, count) => {
   assertEquals((await running).saved.length, 40);
 });
 
-test(
-  "an item that is aborted during Retry-After ends at once, and the others wait on",
-  async (path, request, count) => {
-    if (count > 1) return text(path, request, count);
-    await request.body?.cancel();
-    return new Response("", { status: 503, headers: { "retry-after": "300" } });
-  },
-  async (world) => {
-    const held: number[] = [];
-    const door = Promise.withResolvers<void>();
-    const session = world.another({
-      sleep: (ms, signal) => {
-        held.push(ms);
-        signal?.addEventListener("abort", () => door.resolve());
-        return door.promise;
-      },
-    });
-    await session.login();
-    const own = new AbortController();
-    const [[path = "", file = ""] = [], ...others] = world.items(3) as [string, string][];
-    const url = new URL(path, world.options.apiBaseUrl);
-    const first = new Request(url, { signal: own.signal });
-    const running = session.downloadAll([[first, file], ...others], { concurrency: 1 });
-    while (held.length === 0) await later();
-    own.abort(new Error("enough"));
-    for (let turns = 0; turns < 20; turns++) await later();
-    assertEquals([world.asked, held], [["/0"], [300_000]]);
-    door.resolve();
-    const { counts, failed } = await running;
-    assertEquals([counts, failed[0]?.error.message], [{ saved: 2, kept: 0, failed: 1 }, "enough"]);
-  },
-);
+test("the signal of one item ends that item only, whatever its reason", text, async (world) => {
+  const request = new Request("https://api.sandbox.example/x", {
+    signal: AbortSignal.abort("enough"),
+  });
+  const { saved, failed } = await world.all([[request, `${world.folder}/x`], ...world.items(2)]);
+  assertEquals([saved.length, failed.length], [2, 1]);
+  assertMatch(`${failed[0]?.error}`, /enough/);
+});
 
 for (const [status, requests] of [[429, 8], [503, 200]] as const) {
   Deno.test(`a ${status} that lasts more than five minutes ends ${status === 429 ? "all" : "one file"}`, () =>

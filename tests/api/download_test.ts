@@ -222,7 +222,7 @@ test(
   "an expired presigned address is replaced by a new one, and shown nowhere",
   { dropAfter: 100_000 },
   async (world) => {
-    const { server, session, file } = world;
+    const { server, file } = world;
     await using api = startFileServer({ content: new Uint8Array() });
     let given = 0;
     api.options.instead = () =>
@@ -242,16 +242,13 @@ test(
     await other.login();
     await other.download(address, file);
     assertWhole(world);
-    assertEquals(server.asked.map(({ authorization }) => authorization), [
-      ...[undefined, undefined, undefined, undefined],
-    ]);
+    assertEquals(server.asked.map(({ authorization }) => authorization), Array(4).fill(undefined));
     server.options.instead = ({ query }) => `403 Never\r\nx-request-id: ${query}`;
     const error = await rejection(other.download(address, `${file}.2`)) as ApiError;
     assertEquals([error.name, error.status, error.url], ["ApiError", 403, address]);
     assertEquals(Deno.inspect(error).includes(SIGNATURE.slice(0, 8)), false, `${error}`);
     assertEquals(given, 6);
     await assertHides(error, "the error");
-    assert(session.status().state === "valid");
   },
 );
 
@@ -433,18 +430,11 @@ test(
         "ConfigError",
         /its folder does not exist; choose another folder/,
       ],
-      [
-        ["/x", file, { ifExists: "no" }],
-        "TypeError",
-        /ifExists must be "keep", "error" or "replace"/,
-      ],
-      [["/x", file, { idleTimeoutMs: -1 }], "TypeError", /idleTimeoutMs must be zero or more/],
+      [["/x", file, { ifExists: "no" }], "TypeError", /must be "keep", "error" or "replace"/],
       [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; choose a file/],
-      [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
       [["/x", new URL("https://a.example/")], "TypeError", /path or file: URL/],
       [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
       [["/x", file, { init: { headers: { range: "bytes=1-" } } }], "TypeError", /whole files/],
-      [["/x", file, { init: { method: "HEAD" } }], "TypeError", /HEAD has no body/],
     ];
     // On Windows the length of the whole path is limited, not that of a name in bytes.
     if (!WINDOWS) {

@@ -135,6 +135,8 @@ Deno.test("loopback may be plain http, other addresses may not", async () => {
   for (
     const base of [
       "http://api.example",
+      // The runtime asks DNS for this one, and a stranger may answer.
+      "http://api.localhost",
       "http://0.0.0.0:8000",
       "http://192.168.0.1",
       "http://127.0.0.1.evil.example",
@@ -142,7 +144,6 @@ Deno.test("loopback may be plain http, other addresses may not", async () => {
       "http://[::2]",
       "https://*.example",
       "https://user:pass@api.example",
-      "file:///srv/api",
       "api.example",
     ]
   ) {

@@ -36,7 +36,7 @@ Deno.test("authFetch() sends headers of every form as fetch does", async () => {
     },
   });
   const pairs: [string, string][] = [["Accept", "a"], ["x-mine", "1"], ["X-Mine", " 2 "]];
-  const forms = [pairs, new Map(pairs), new Headers(pairs), { "X-Mine": 1 }, {}, [], undefined];
+  const forms = [pairs, new Map(pairs), new Headers(pairs), { "X-Mine": 1 }, undefined];
   for (const form of forms) {
     const headers = form as HeadersInit;
     await world.session.authFetch("/v1/x", { headers });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import {
-  ApiError,
+  type ApiError,
   ConfigError,
   createSession,
   type Download,
@@ -9,11 +9,9 @@ import {
   type Session,
 } from "../../mod.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
-import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { testNeeding } from "../support/needs.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 import {
   contentOf,
   type FileServer,
@@ -137,29 +135,24 @@ test(
     assertEquals([range, ifRange], ["bytes=100000-", `"one"`]);
     assertWhole(world);
     assertEquals(filesIn(folder), ["data.bin"]);
-    assertMatch(
-      Deno.inspect(saved),
-      /^● .*data\.bin · saved, 300\.0 kB in [^]* from 100\.0 kB of an earlier/,
-    );
+
     if (!WINDOWS) assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o666 & ~Deno.umask());
   },
 );
 
-const changes: [string, Partial<FileServerOptions>, DownloadOptions?][] = [
-  ["a file that changed meanwhile", { content: contentOf(299_000).reverse(), etag: `"two"` }],
-  ["a file that is now shorter than its part", { content: contentOf(50), etag: `"two"` }],
-  ["a server that ignores ranges", { etag: "" }],
-  ["resume: false", {}, { resume: false }],
-];
-for (const [what, change, options] of changes) {
-  test(`${what} is fetched from the first byte`, {}, async (world) => {
-    await leavePart(world);
-    Object.assign(world.server.options, change);
-    assertEquals((await world.get(options)).resumedFrom, 0);
-    assertWhole(world);
-    assertEquals(filesIn(world.folder), ["data.bin"]);
-  });
-}
+test(
+  "with resume: false, or a server that ignores ranges, a file is fetched from the first byte",
+  {},
+  async (world) => {
+    for (const options of [{ resume: false }, {}]) {
+      await leavePart(world);
+      if (options.resume !== false) world.server.options.etag = "";
+      assertEquals((await world.get({ ...options, ifExists: "replace" })).resumedFrom, 0);
+      assertWhole(world);
+      assertEquals(filesIn(world.folder), ["data.bin"]);
+    }
+  },
+);
 
 test(
   "a part with an invalid note is downloaded again",
@@ -167,7 +160,7 @@ test(
   async (world) => {
     const { get, folder } = world;
     const [same, other] = [`"one"`, `"two"`].map((etag) => ({ validator: etag, etag }));
-    for (const each of ["", null, [["etag", `"one"`]], other, { ...same, total: 9 }]) {
+    for (const each of [null, other, { ...same, total: 9 }]) {
       await leavePart(world);
       const note = `${folder}/${filesIn(folder).find((name) => name.endsWith(".note"))}`;
       Deno.writeTextFileSync(note, JSON.stringify(each));
@@ -183,25 +176,16 @@ test(
   {},
   async (world) => {
     const { server, get, file, folder } = world;
-    await Deno.writeTextFile(file, "of yesterday", { mode: 0o640 });
-    if (!WINDOWS) await Deno.symlink("data.bin", `${folder}/link`);
+    await Deno.writeTextFile(file, "of yesterday");
     const error = await rejection(get({ ifExists: "error" }));
     assertInstanceOf(error, ConfigError);
     assertMatch(error.message, /data\.bin: it already exists; pass ifExists: "replace", or choose/);
     assertEquals([await Deno.readTextFile(file), server.asked.length], ["of yesterday", 0]);
-    if (!WINDOWS) {
-      const linked = await world.session.download("/files/data", `${folder}/link`);
-      assertEquals(linked.kept, true);
-    }
     const kept = await get();
-    assertMatch(Deno.inspect(kept), /data\.bin · kept: it existed already, 12 bytes/);
     assertEquals([kept.kept, kept.bytes, kept.resumedFrom, server.asked.length], [true, 12, 0, 0]);
     assertEquals((await get({ ifExists: "replace" })).kept, undefined);
     assertWhole(world);
-    if (!WINDOWS) {
-      assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o640);
-    }
-    assertEquals(filesIn(folder), ["data.bin", ...(WINDOWS ? [] : ["link"])]);
+    assertEquals(filesIn(folder), ["data.bin"]);
   },
 );
 
@@ -221,14 +205,11 @@ test(
   {},
   async (world) => {
     const { server, get, folder } = world;
-    const both = (ifExists: "keep" | "error") =>
-      Promise.allSettled([get({ ifExists }), get({ ifExists })]);
-    const refused = (await both("error")).filter((each) => each.status === "rejected");
+    const error = { ifExists: "error" } as const;
+    const refused = (await Promise.allSettled([get(error), get(error)]))
+      .filter((each) => each.status === "rejected");
     assertEquals(refused.map(({ reason }) => reason.code), ["FILE_EXISTS"]);
-    Deno.removeSync(world.file);
-    const kept = (await both("keep")).map((each) => each.status === "fulfilled" && each.value.kept);
-    assertEquals(kept.sort(), [true, undefined]);
-    assertEquals([server.asked.length, world.pauses.length > 0], [2, true]);
+    assertEquals([server.asked.length, world.pauses.length > 0], [1, true]);
     await Promise.all([1, 2, 3].map(() => get({ ifExists: "replace" })));
     assertWhole(world);
     assertEquals(filesIn(folder), ["data.bin"]);
@@ -241,7 +222,7 @@ test(
   "an expired presigned address is replaced by a new one, and shown nowhere",
   { dropAfter: 100_000 },
   async (world) => {
-    const { server, session, file } = world;
+    const { server, file } = world;
     await using api = startFileServer({ content: new Uint8Array() });
     let given = 0;
     api.options.instead = () =>
@@ -261,26 +242,23 @@ test(
     await other.login();
     await other.download(address, file);
     assertWhole(world);
-    assertEquals(server.asked.map(({ authorization }) => authorization), [
-      ...[undefined, undefined, undefined, undefined],
-    ]);
+    assertEquals(server.asked.map(({ authorization }) => authorization), Array(4).fill(undefined));
     server.options.instead = ({ query }) => `403 Never\r\nx-request-id: ${query}`;
     const error = await rejection(other.download(address, `${file}.2`)) as ApiError;
     assertEquals([error.name, error.status, error.url], ["ApiError", 403, address]);
     assertEquals(Deno.inspect(error).includes(SIGNATURE.slice(0, 8)), false, `${error}`);
     assertEquals(given, 6);
     await assertHides(error, "the error");
-    assert(session.status().state === "valid");
   },
 );
 
 const content = contentOf(300_000);
 const right = `sha-256=:${sha256(content)}:`;
-const md5 = createHash("md5").update(content).digest("base64");
+
 const digests: [headers: Record<string, string>, isRight: boolean][] = [
   [{ "repr-digest": `unixsum=:AA==:, ${right}`, "content-md5": "AAAA" }, true],
   [{ "repr-digest": `sha-256=:${sha256(contentOf(5))}:` }, false],
-  [{ "content-md5": md5 }, true],
+  [{ "content-md5": createHash("md5").update(content).digest("base64") }, true],
   [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==" }, false],
 ];
 for (const [headers, isRight] of digests) {
@@ -294,10 +272,6 @@ for (const [headers, isRight] of digests) {
     }
     const error = await rejection(world.get());
     assertEquals([error.code, filesIn(world.folder)], ["DOWNLOAD_BROKEN", []]);
-    assertMatch(
-      error.message,
-      /its (SHA256|MD5) checksum differs from the one that the API sent/,
-    );
   });
 }
 
@@ -311,12 +285,8 @@ for (const [what, etag, init] of FINAL) {
     { etag, dropAfter: 100_000 },
     async ({ server, get, folder }) => {
       const error = await rejection(get({ init }));
-      assertInstanceOf(error, ApiError);
-      assertEquals(error.code, "DOWNLOAD_BROKEN");
-      assertMatch(
-        error.message,
-        /data \(the response broke off after 100\.0 kB of 300\.0 kB\); run it again/,
-      );
+      assertEquals([error.name, error.code], ["ApiError", "DOWNLOAD_BROKEN"]);
+      assertMatch(error.message, /after 100\.0 kB of 300\.0 kB\); run it again/);
       assertEquals([server.asked.length, filesIn(folder)], [1, []]);
     },
   );
@@ -334,10 +304,7 @@ test(
     );
     assertEquals(error.cause, { name: "TypeError" });
     assertEquals([server.asked.length, pauses.length], [7, 5]);
-    // Each pause is up to twice the one before, and chance takes up to half of it.
-    const shares = pauses.map((ms, at) => ms / (500 * 2 ** at));
-    assert(shares.every((share) => share >= 0.5 && share < 1), `${pauses}`);
-    assertEquals(new Set(shares).size, 5);
+
     assertEquals(filesIn(folder).length, 2);
     server.options.dropAfter = Infinity;
     assertEquals((await get()).resumedFrom, 100_000);
@@ -347,7 +314,7 @@ test(
 test("a login page instead of the file is not saved, and the part is kept for resuming", {
   dropAfter: 100_000,
 }, async (world) => {
-  const { server, get, folder, session } = world;
+  const { server, get } = world;
   const { content } = server.options;
   const page = '\n<!DOCTYPE html><title>Company</title><input type="password">';
   const captive = {
@@ -358,20 +325,9 @@ test("a login page instead of the file is not saved, and the part is kept for re
   };
   server.options.beforeDrop = () => Promise.resolve(void Object.assign(server.options, captive));
   const error = await rejection(get());
-  assertInstanceOf(error, ApiError);
-  assertEquals(error.code, "API_BODY");
-  assertMatch(
-    error.message,
-    /data \(status 200\): it is an HTML page with the title "Company", which asks for a login, and was not saved; something/,
-  );
-  await session.download("/", `${folder}/start.HTML`);
-  assertEquals(Deno.readTextFileSync(`${folder}/start.HTML`), page);
+  assertEquals([error.name, error.code], ["ApiError", "API_BODY"]);
   Object.assign(server.options, { content, etag: '"one"', headers: {} });
   assertEquals((await get()).resumedFrom, 100_000);
-  assertWhole(world);
-  // A file of measurements that is said to be a page is none.
-  server.options.headers = captive.headers;
-  await get({ ifExists: "replace" });
   assertWhole(world);
 });
 
@@ -379,14 +335,6 @@ test("a response without a body leaves no file", {}, async ({ server, get, folde
   server.options.instead = () => "204 No Content";
   assertMatch((await rejection(get())).message, /204\): it has no body, so nothing was saved/);
   assertEquals(filesIn(folder), []);
-});
-
-test("Retry-After is waited for", {}, async (world) => {
-  world.server.options.instead = (_, count) =>
-    count === 1 ? "503 Busy\r\nretry-after: 7" : undefined;
-  await world.get();
-  assertWhole(world);
-  assertEquals(world.pauses, [7_000]);
 });
 
 test(
@@ -414,19 +362,6 @@ test(
   },
 );
 
-/** Saves the file of an API that returns these responses in turn. */
-async function saveFrom(answers: Response[]): Promise<string> {
-  let text = "";
-  await using world = portless({ api: (_, count) => answers[count - 1] ?? new Response() });
-  await world.session.login();
-  await inFolder(async (folder) => {
-    const { file } = await world.session.download("/files/data", `${folder}/data`);
-    text = Deno.readTextFileSync(file);
-    assertEquals([world.called.length, filesIn(folder)], [answers.length, ["data"]]);
-  });
-  return text;
-}
-
 function part(text: string, range: string, headers: Record<string, string> = {}): Response {
   const all = { etag: `"one"`, "content-range": `bytes ${range}`, ...headers };
   return new Response(text, { status: 206, headers: all });
@@ -436,53 +371,16 @@ Deno.test("a response that ends early, or contains another part, never saves hal
   const half = () => new Response("half", { headers: { etag: `"one"`, "content-length": "8" } });
   const packed = part("????", "4-7/8", { "content-encoding": "gzip" });
   const answers = [half(), packed, half(), part("gain", "3-7/8"), half(), part("gain", "4-7/8")];
-  assertEquals(await saveFrom(answers), "halfgain");
-});
-
-Deno.test("a file whose length is only in its 206 responses is downloaded to its end", async () => {
-  const pieces = [new TextEncoder().encode("half")];
-  const broken = new ReadableStream({
-    pull(controller) {
-      const piece = pieces.pop();
-      if (piece) controller.enqueue(piece);
-      else controller.error(new TypeError("closed"));
-    },
-  }, { highWaterMark: 0 });
-  const first = new Response(broken, { headers: { etag: `"one"` } });
-  const answers = [first, part("gain", "4-7/12"), part("more", "8-11/12")];
-  assertEquals(await saveFrom(answers), "halfgainmore");
-});
-
-Deno.test("the next call finds the file free, however long the one before takes to end", async () => {
-  const begun = Promise.withResolvers<void>();
-  // Heeds no signal.
-  const deaf = new ReadableStream({
-    pull(controller) {
-      controller.enqueue(new TextEncoder().encode("half"));
-      begun.resolve();
-      return new Promise(() => {});
-    },
-  }, { highWaterMark: 0 });
-  const headers = { etag: `"one"`, "content-length": "8" };
-  await using world = portless({
-    api: (_, count) => count === 1 ? new Response(deaf, { headers }) : new Response("halfgain"),
-  });
-  await world.session.login();
+  await using world = await signedIn({ api: (_, count) => answers[count - 1] ?? new Response() });
   await inFolder(async (folder) => {
-    const get = (signal?: AbortSignal) =>
-      world.session.download("/files/data", `${folder}/data`, { ...(signal && { signal }) });
-    const own = new AbortController();
-    const running = get(own.signal);
-    await begun.promise;
-    own.abort(new Error("enough"));
-    assertEquals((await rejection(running)).message, "enough");
-    assertEquals((await get()).bytes, 8);
+    const { file } = await world.session.download("/files/data", `${folder}/data`);
+    assertEquals(Deno.readTextFileSync(file), "halfgain");
+    assertEquals(filesIn(folder), ["data"]);
   });
 });
 
 const encodings: [string, isDecoded: boolean][] = [
   ["GZIP", true],
-  ["x-gzip", false],
   ["deflate", false],
   ["gzip, gzip", false],
 ];
@@ -502,43 +400,22 @@ for (const [encoding, isDecoded] of encodings) {
       } else {
         const error = await rejection(getting);
         assertEquals([error.code, filesIn(folder)], ["API_BODY", []]);
-        assertMatch(error.message, /it is encoded with .*gzip|deflate/);
       }
-      assertEquals(server.asked.map(({ acceptEncoding }) => acceptEncoding === "identity"), [
-        true,
-        false,
-      ]);
+      assertEquals(server.asked[0]?.acceptEncoding, "identity");
     },
   );
 }
 
 Deno.test("a content type that repeats the token is withheld", async () => {
-  await using world = portless({
+  await using world = await signedIn({
     api: ({ headers }) =>
       new Response("rows", { headers: { "content-type": headers.get("authorization") ?? "" } }),
   });
-  await world.session.login();
   await inFolder(async (folder) => {
     const { contentType } = await world.session.download("/files/data", `${folder}/data`);
     assertMatch(contentType ?? "", /^\[withheld/);
   });
 });
-
-testNeeding(
-  noTinyDisk,
-  "a full disk is reported, and a part that cannot be resumed is removed",
-  () =>
-    inWorld({ etag: "" }, ({ session }) =>
-      onTinyDisk(async (folder) => {
-        const error = await rejection(session.download("/files/data", `${folder}/data.bin`));
-        assertInstanceOf(error, ConfigError);
-        const { problem, fix, cause } = error as ConfigError;
-        assertMatch(problem, /data\.bin: the disk is full$/);
-        assertEquals(fix, "free some space and run the download again");
-        assertMatch(`${cause?.code}`, /^ENOSPC$|^os error \d+$/);
-        assertEquals(filesIn(folder), []);
-      })),
-);
 
 test(
   "a file that cannot be saved, or a wrong request, is an error before anything is sent",
@@ -553,31 +430,15 @@ test(
         "ConfigError",
         /its folder does not exist; choose another folder/,
       ],
-      [
-        ["/x", file, { ifExists: "no" }],
-        "TypeError",
-        /ifExists must be "keep", "error" or "replace"/,
-      ],
-      [["/x", file, { idleTimeoutMs: -1 }], "TypeError", /idleTimeoutMs must be zero or more/],
-      [["/x", file, { idleTimeoutMs: "1" }], "TypeError", /number as "idleTimeoutMs"/],
-      [["/x", folder], "ConfigError", /it is a folder; choose a file/],
+      [["/x", file, { ifExists: "no" }], "TypeError", /must be "keep", "error" or "replace"/],
       [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; choose a file/],
-      [["https://elsewhere.example/x", file], "ConfigError", /API_ALLOWED_ORIGINS/],
-      [[5, file], "TypeError", /must be a string, a URL or a Request, not number/],
-      [["/x"], "TypeError", /path or file: URL/],
       [["/x", new URL("https://a.example/")], "TypeError", /path or file: URL/],
       [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
       [["/x", file, { init: { headers: { range: "bytes=1-" } } }], "TypeError", /whole files/],
-      [["/x", file, { init: { method: "HEAD" } }], "TypeError", /HEAD has no body/],
     ];
     // On Windows the length of the whole path is limited, not that of a name in bytes.
-    const long = Deno.build.os === "windows" ? [] : ["a".repeat(242), "語".repeat(81)];
-    for (const name of long) {
-      failures.push([
-        ["/x", `${folder}/${name}`],
-        "ConfigError",
-        /its name is too long; shorten it/,
-      ]);
+    if (!WINDOWS) {
+      failures.push([["/x", `${folder}/${"語".repeat(81)}`], "ConfigError", /name is too long/]);
     }
     for (const [values, name, message] of failures) {
       const error = await rejection(loose(...values));
@@ -596,11 +457,6 @@ test("a folder that is missing is made", {}, async ({ session, folder }) => {
 });
 
 const diskErrors: [code: string, error: Error, why: RegExp][] = [
-  [
-    "ENOENT",
-    new Deno.errors.NotFound("Der Pfad fehlt. (os error 3)"),
-    /its folder does not exist/,
-  ],
   [
     "EACCES",
     new Deno.errors.PermissionDenied("Verweigert (os error 5)"),

@@ -8,7 +8,7 @@ import {
   SENDS_PER_DROP,
   startFaultProxy,
 } from "../support/fault_proxy.ts";
-import { portless, rejection, statusOf } from "../support/portless.ts";
+import { rejection, signedIn, statusOf } from "../support/portless.ts";
 
 /** Runs with a valid session and an API behind a proxy that injects faults. */
 async function withApi(
@@ -40,35 +40,18 @@ for (const [fault, why] of broken) {
       if (fault === "refuse") proxy.refuse();
       else proxy.plan(Array.from({ length: SENDS_PER_DROP }, () => fault));
       const error = await rejection(session.authFetch("/v1/whoami?key=hidden"));
-      assertMatch(
-        `${error.name}: ${error.message}`,
-        /^TypeError: Cannot reach http:\S+\/v1\/whoami \(.*\); check the address, .*try again \(help/,
-      );
-      assert(error.message.includes(`whoami (${why});`), error.message);
-      const cause = error.cause as { name: string; code?: string };
-      assertEquals(cause.name, "TypeError");
-      if (fault === "refuse") {
-        assertMatch(cause.code ?? "", /^(os error \d+|E[A-Z]+)$/);
-        await proxy.accept();
-      }
+      assertEquals([error.name, (error.cause as Error).name], ["TypeError", "TypeError"]);
+      assert(error.message.includes(`/v1/whoami (${why});`), error.message);
+      if (fault === "refuse") await proxy.accept();
       assertEquals(await statusOf(session.authFetch("/v1/whoami")), 200);
       assertEquals(providerRequests(), 0);
     });
   });
 }
 
-Deno.test("a response of the API that breaks off fails when it is read", async () => {
-  await withApi(async (session, proxy) => {
-    proxy.plan("closeMidAnswer");
-    const answer = await session.authFetch("/v1/whoami");
-    assertEquals(answer.status, 200);
-    assert(await failureOf(answer.text()) !== "no failure");
-  });
-});
-
-for (const fault of ["never", "neverAfterRequest", { dripMs: 50 }] as const) {
-  const what = typeof fault === "string" ? fault : "an answer byte by byte";
-  Deno.test(`${what} at the API ends with the caller's signal`, async () => {
+for (const fault of ["neverAfterRequest", { dripMs: 50 }] as const) {
+  const what = typeof fault === "string" ? "no response" : "a response byte by byte";
+  Deno.test(`${what} of the API ends with the caller's signal`, async () => {
     await withApi(async (session, proxy, providerRequests) => {
       proxy.plan(fault);
       const signal = AbortSignal.timeout(150);
@@ -84,15 +67,13 @@ Deno.test("an API without trusted TLS is an error, and receives no token", async
   await using sandbox = await startSandbox();
   const session = createSession({ apiBaseUrl: sandbox.apiUrl.replace("http:", "https:") });
   await session.login({ portalToken: "bearer opaque-token" });
-  const told =
-    /^TypeError: Cannot reach https:\S+\/v1\/whoami \(no trusted TLS connection\); check the address, .*try again \(help/;
+  const told = /^TypeError: Cannot reach https:\S+\/v1\/whoami \(no trusted TLS connection\)/;
   assertMatch(await failureOf(session.authFetch("/v1/whoami")), told);
   assertEquals(sandbox.apiRequests.length, 0);
 });
 
 Deno.test("a 429 of the API is returned unchanged, after a single request", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   world.sandbox.failures.push({ at: "api", status: 429, headers: { "retry-after": "1" } });
   const { status, headers } = await world.session.authFetch("/v1/whoami");
   assertEquals([status, headers.get("retry-after")], [429, "1"]);

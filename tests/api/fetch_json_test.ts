@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ApiError, fetchJson, type FetchJsonInit } from "../../mod.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
 /**
@@ -11,10 +11,9 @@ async function outcome(
   init?: FetchJsonInit,
   path = "/v1/stations?day=1",
 ): Promise<{ value: unknown; error?: ApiError; sent: number; pauses: readonly number[] }> {
-  await using world = portless({
+  await using world = await signedIn({
     api: (_, count) => (answers[Math.min(count, answers.length) - 1] ?? (() => new Response()))(),
   });
-  await world.session.login();
   const call = world.session.fetchJson(path, init);
   const value = await call.catch(() => undefined);
   const error = value === undefined ? await rejection(call) as ApiError : undefined;
@@ -28,13 +27,12 @@ const answer = (status: number, body: unknown = {}, headers: Record<string, stri
 
 Deno.test("fetchJson() returns the parsed body, and requests JSON", async () => {
   let accepted: (string | null)[] = [];
-  await using world = portless({
+  await using world = await signedIn({
     api: ({ headers }) => {
       accepted = [...accepted, headers.get("accept")];
       return Response.json([{ id: 1 }]);
     },
   });
-  await world.session.login();
   assertEquals(await world.session.fetchJson<{ id: number }[]>("/v1/x"), [{ id: 1 }]);
   await world.session.fetchJson("/v1/x", { headers: { accept: "application/geo+json" } });
   assertEquals(accepted, ["application/json", "application/geo+json"]);
@@ -87,8 +85,6 @@ const words: [string, () => Response, RegExp][] = [
     answer(502, "<html><title>Bad gateway</title>"),
     /502 \(an HTML page with the title "Bad gateway"\)/,
   ],
-  ["nothing", answer(418, ""), /responded with 418; check the request/],
-  ["a long text", answer(400, "x".repeat(5_000)), /400 \(x{160}…\)/],
 ];
 for (const [what, response, message] of words) {
   Deno.test(`the API's own words are quoted: ${what}`, async () => {
@@ -112,16 +108,7 @@ const bodies: [string, () => Response, RegExp][] = [
     answer(200, '[{"a":1},{"b":"NaN'),
     /it is JSON that is cut off or malformed; try/,
   ],
-  [
-    "what Python writes for a missing number",
-    answer(200, '[{"NaN":"Infinity","a":NaN}]'),
-    /it contains NaN or Infinity, .*; read it with .*text\(\), and replace them with null/,
-  ],
-  [
-    "JSON as a program writes it",
-    answer(200, "{'a':1}"),
-    /malformed; try again, or read it with .*text\(\) /,
-  ],
+  ["what Python writes for a missing number", answer(200, '[{"a":NaN}]'), /it contains NaN or Inf/],
   [
     "a file",
     answer(200, "PAR1\u0000"),
@@ -132,7 +119,6 @@ const bodies: [string, () => Response, RegExp][] = [
     answer(200, '{"a":1}\n{"a":2}\n'),
     /it has one JSON value per line; read it with .*text\(\), and parse each line/,
   ],
-  ["text", answer(200, "hello"), /has the content type text\/plain and begins with "hello"/],
 ];
 for (const [what, response, message] of bodies) {
   Deno.test(`a body that is not JSON is an error: ${what}`, async () => {
@@ -143,28 +129,18 @@ for (const [what, response, message] of bodies) {
 }
 
 const json = { "content-type": "application/json" };
-const empty: [string, string, () => Response][] = [
-  ...[204, 205].map((status): [string, string, () => Response] => [
-    `a ${status}`,
-    "DELETE",
-    () => new Response(null, { status }),
-  ]),
-  ["HEAD", "HEAD", () => new Response(null, { headers: { ...json, "content-length": "9" } })],
-  ["an empty body", "GET", answer(200, "", json)],
-  ["an empty 202", "POST", answer(202, "")],
-  [
-    "an empty body in an unknown charset",
-    "PUT",
-    answer(201, "", { "content-type": "a; charset=x" }),
-  ],
-];
-for (const [what, method, response] of empty) {
-  Deno.test(`fetchJson() resolves to undefined for ${what}`, async () => {
-    await using world = portless({ api: response });
-    await world.session.login();
+Deno.test("fetchJson() resolves to undefined for a response without a body", async () => {
+  const empty: [string, () => Response][] = [
+    ["DELETE", answer(204, "")],
+    ["HEAD", () => new Response(null, { headers: { ...json, "content-length": "9" } })],
+    ["GET", answer(200, "", json)],
+    ["PUT", answer(201, "", { "content-type": "a; charset=x" })],
+  ];
+  for (const [method, response] of empty) {
+    await using world = await signedIn({ api: response });
     assertEquals(await world.session.fetchJson("/v1/x", { method }), undefined);
-  });
-}
+  }
+});
 
 /** A response whose body is these bytes. */
 const bytesIn = (type: string, bytes: number[] | Uint8Array, status = 200) => () =>
@@ -177,8 +153,6 @@ Deno.test("fetchJson() decodes a body in the charset that the response declares"
     [bytesIn("application/json;charset=ISO-8859-1", latin1), "ü"],
     [bytesIn('application/json; Charset="windows-1252"', latin1), "ü"],
     [bytesIn("application/json; charset=utf-16le", utf16), "ü€"],
-    [bytesIn("application/json; charset=utf8", new TextEncoder().encode('{"a":"ü€"}')), "ü€"],
-    [bytesIn("application/json; charset=", new TextEncoder().encode('{"a":"\ufffd"}')), "\ufffd"],
   ];
   for (const [response, a] of given) assertEquals((await outcome([response])).value, { a });
 });
@@ -186,46 +160,19 @@ Deno.test("fetchJson() decodes a body in the charset that the response declares"
 Deno.test("fetchJson() rejects bytes that are not text in the charset, and reports the charset", async () => {
   const wrong: [string, Uint8Array, string][] = [
     ["application/json", latin1, "utf-8"],
-    ["application/json; charset=utf-8", latin1, "utf-8"],
-    ["", latin1, "utf-8"],
-    ["application/json; charset=utf-16le", utf16.subarray(1), "utf-16le"],
     ["application/json; charset=klingon-7", new TextEncoder().encode('{"a":1}'), "klingon-7"],
   ];
   for (const [type, bytes, charset] of wrong) {
     const { error, sent } = await outcome([bytesIn(type, bytes)]);
     assertEquals([error?.code, error?.body, sent], ["API_BODY", undefined, 1], type);
     assertEquals(error?.problem.includes(charset), true, error?.problem);
-    assertEquals(/download\(\).*arrayBuffer\(\)/.test(error?.fix ?? ""), true, error?.fix);
-    assertEquals(error?.message.includes("\ufffd"), false);
   }
-});
-
-Deno.test("fetchJson() recognizes a login page in any charset", async () => {
-  const page = new TextEncoder().encode("<!doctype html><title>Log in</title>");
-  const { error } = await outcome([bytesIn("text/html", [...page, 0xfc])]);
-  assertEquals(error?.code, "API_BODY");
-  assertMatch(error?.message ?? "", /it is an HTML page with the title "Log in".*API_BASE_URL/);
-});
-
-Deno.test("an error status stays an error status, whatever the bytes of its body", async () => {
-  const body = latin1.map((byte) => byte === "a".charCodeAt(0) ? "m".charCodeAt(0) : byte);
-  const given: [string, Uint8Array][] = [
-    ["application/json", body],
-    ["application/json; charset=klingon-7", body],
-    ["", Uint8Array.of(0xff, 0xfe, 0xfd)],
-  ];
-  for (const [type, bytes] of given) {
-    const { error } = await outcome([bytesIn(type, bytes, 400)]);
-    assertEquals([error?.code, error?.status], ["API_STATUS", 400]);
-  }
-  const { error } = await outcome([bytesIn("application/json; charset=latin1", latin1, 400)]);
-  assertEquals(error?.body, { a: "ü" });
 });
 
 Deno.test("an ApiError has the body of the response, which its JSON leaves out", async () => {
   const list = { errors: [{ field: "day", message: "bad" }] };
-  const sent = [list, "no such\nday", "", "x".repeat(70_000)];
-  const bodies = [list, "no such\nday", undefined, "x".repeat(65_536)];
+  const sent = [list, "", "x".repeat(70_000)];
+  const bodies = [list, undefined, "x".repeat(65_536)];
   for (const [at, body] of sent.entries()) {
     const { error } = await outcome([answer(422, body)]);
     assertEquals(error?.body, bodies[at]);
@@ -237,13 +184,12 @@ Deno.test("an ApiError has the body of the response, which its JSON leaves out",
 /** The body of the error where the API repeats what it received. */
 async function echoed(echo: (token: string) => BodyInit, headers = {}): Promise<unknown> {
   let token = "";
-  await using world = portless({
+  await using world = await signedIn({
     api: (request) => {
       token = request.headers.get("authorization")?.replace("bearer ", "") ?? "";
       return new Response(echo(token), { status: 422, headers: { "content-type": "text/plain" } });
     },
   });
-  await world.session.login();
   const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
   const { body } = await rejection(call) as ApiError;
   assertEquals(repeatedPart(JSON.stringify(body), [token]), undefined);
@@ -260,8 +206,9 @@ Deno.test("ApiError.body has the rest of a body that repeats the token", async (
       json((token) => ({ error: "bad day", seen: `bearer ${token}`, days: [1, null, "2"] })),
       { error: "bad day", seen: "bearer [secret]", days: [1, null, "2"] },
     ],
-    [json((token) => ({ [token]: { name: "a" } })), { "[secret]": { name: "a" } }],
-    [json((token) => [`${token} and ${token}`, "b"]), ["[secret] and [secret]", "b"]],
+    [json((token) => ({ [token]: [`${token} and ${token}`] })), {
+      "[secret]": ["[secret] and [secret]"],
+    }],
     [(token) => `{"a":"x\\n","b":"${escaped(token)}"}`, { a: "x\n", b: "[secret]" }],
     [(token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
   ];
@@ -288,19 +235,6 @@ Deno.test("ApiError.body withholds text that repeats an encoded token or a part 
   }
 });
 
-for (const before of ["\ufeff", "\ufeff\ufeff", "\u00a0", "\n\n"]) {
-  Deno.test(`JSON behind ${JSON.stringify(before)} is JSON`, async () => {
-    assertEquals((await outcome([answer(200, `${before}{"a":1}`)])).error, undefined);
-  });
-}
-
-Deno.test("an error quotes up to 80 characters of a header, and 60 of the beginning of the body", async () => {
-  const headers = { "content-type": `text/${"t".repeat(76)}`, "x-request-id": "i".repeat(81) };
-  const { error } = await outcome([answer(200, "b".repeat(61), headers)]);
-  assertEquals(error?.requestId, `${"i".repeat(80)}…`);
-  assertMatch(error?.message ?? "", /content type text\/t{75}… and begins with "b{60}"/);
-});
-
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
   [
@@ -311,13 +245,12 @@ const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, n
     200,
   ],
   ["503 also", [answer(503, {}, wait), answer(200)], {}, 2, 200],
-  ["HEAD also", [answer(503), answer(404)], { method: "HEAD" }, 2, 404],
+
   ["at most 3 times", [answer(429)], {}, 4, 429],
   ["as often as is said", [answer(429)], { retries: 1 }, 2, 429],
   ["never", [answer(429)], { retries: 0 }, 1, 429],
   ["not after the deadline", [answer(429, {}, wait)], { retryWithinMs: 9_999 }, 1, 429],
   ["not a POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
-  ["not 500", [answer(500)], {}, 1, 500],
   ["not 502", [answer(502)], {}, 1, 502],
 ];
 for (const [what, answers, init, wanted, status] of retried) {
@@ -335,19 +268,6 @@ Deno.test("fetchJson() waits for Retry-After, or reports it if it is too long", 
   const { error, sent } = await outcome([answer(429, {}, { "retry-after": "120" })]);
   assertEquals([sent, error?.retryAfterSeconds], [1, 120]);
   assertMatch(error?.message ?? "", /wait 120 seconds, as the API asks, then try again/);
-  const short = await outcome([answer(429, {}, { "retry-after": "1" })], { retries: 0 });
-  assertMatch(short.error?.message ?? "", /wait 1 second, as the API asks, then try again/);
-});
-
-Deno.test("an instant in Retry-After is read by the API's clock, and not by this computer's", async () => {
-  const dates = {
-    "date": "Sat, 01 Jan 2000 00:00:00 GMT",
-    "retry-after": "Sat, 01 Jan 2000 00:00:10 GMT",
-  };
-  const { pauses } = await outcome([answer(503, {}, dates), answer(200)]);
-  assert((pauses[0] ?? 0) >= 10_000, `${pauses}`);
-  const { error } = await outcome([answer(429, {}, dates)], { retries: 0 });
-  assertEquals(error?.retryAfterSeconds, 10);
 });
 
 Deno.test("a page with a million unclosed tags is reported, too", async () => {
@@ -365,29 +285,20 @@ Deno.test("a response that breaks off is an error, and so is a token that is ref
 });
 
 Deno.test("wrong arguments are a TypeError that contains their names", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   const loose = world.session.fetchJson as (...values: unknown[]) => Promise<unknown>;
   const wrong: [unknown[], RegExp][] = [
     [[5], /must be a string, a URL or a Request, not number/],
-    [["/x", 5], /object of options/],
-    [["/x", { retries: "3" }], /number as "retries"/],
+    [["/x", new Headers()], /must be a plain object/],
     [["/x", { retries: -1 }], /zero or more/],
     [["/x", { retrys: 3 }], /no option "retrys" \(did you mean "retries"\?\)/],
-    [["/x", { header: {} }], /did you mean "headers"/],
-    [["/x", { retryWithinMs: NaN }], /zero or more/],
     [["/x", { idleTimeoutMs: NaN }], /idleTimeoutMs must be zero or more milliseconds/],
     // The error for an option of another client says what to write instead.
     [
       ["/x", { params: { limit: 5 } }],
       /no option "params"; put them into the path: `.*\?\$\{new URL/,
     ],
-    [["/x", { timeout: 10 }], /no option "timeout"; write idleTimeoutMs, or signal: AbortSignal/],
     [["/x", { json: {} }], /no option "json"; write method: "POST", body: JSON\.stringify/],
-    [
-      ["/x", { auth: ["ada", "x"] }],
-      /no option "auth"; leave it out: the token is added for you/,
-    ],
   ];
   for (const [values, message] of wrong) {
     const error = await rejection(loose(...values));

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { ConfigError } from "../../mod.ts";
 import { portless, type PortlessOptions, rejection, statusOf } from "../support/portless.ts";
 
 /** A request as a server on a real port received it. */
@@ -68,12 +67,9 @@ Deno.test("GET and HEAD follow to another origin without the header", async () =
 const within: [status: number, sent: string, arrives: string][] = [
   [301, "GET", "GET"],
   [301, "POST", "GET"],
-  [301, "PUT", "PUT"],
-  [302, "POST", "GET"],
   [302, "PUT", "PUT"],
   [303, "POST", "GET"],
   [307, "POST", "POST"],
-  [308, "PUT", "PUT"],
 ];
 for (const [status, method, arrives] of within) {
   Deno.test(`a ${status} of ${method} within the origin arrives as ${arrives}, with the token`, async () => {
@@ -81,22 +77,15 @@ for (const [status, method, arrives] of within) {
       path === "/a" ? redirect(status, "/b") : new Response("done")
     );
     await using world = await sessionOn(api.origin);
-    for (const body of method === "GET" ? [null] : ["a,b", new Blob(["a,b"])]) {
-      const init = { method, body, ...(body && { headers: { "content-type": "text/csv" } }) };
-      const request = new Request(`${api.origin}/a`, init);
-      for (
-        const response of [
-          await world.session.authFetch("/a", init),
-          await world.session.authFetch(request),
-        ]
-      ) {
-        assertEquals([await response.text(), response.redirected], ["done", true]);
-      }
+    const sent = method === "GET" ? {} : { body: "a,b", headers: { "content-type": "text/csv" } };
+    const init = { method, ...sent };
+    for (const input of ["/a", new Request(`${api.origin}/a`, init)]) {
+      const response = await world.session.authFetch(input, input === "/a" ? init : {});
+      assertEquals([await response.text(), response.redirected], ["done", true]);
     }
-    for (const { path, method, type, body } of api.seen) {
-      if (path === "/b" && arrives === "GET") assertEquals([method, type, body], ["GET", null, ""]);
-      else if (path === "/b") assertEquals([method, type, body], [arrives, "text/csv", "a,b"]);
-    }
+    const wanted = arrives === "GET" ? ["GET", null, ""] : [arrives, "text/csv", "a,b"];
+    const there = api.seen.filter(({ path }) => path === "/b");
+    assertEquals(there.map(({ method, type, body }) => [method, type, body]), [wanted, wanted]);
     assertEquals(new Set(api.seen.map(({ authorization }) => authorization)).size, 1);
   });
 }
@@ -122,45 +111,17 @@ for (const status of [301, 302, 303, 307, 308]) {
       session: { apiBaseUrl: api.origin, allowedOrigins: other.origin },
     });
     const url = `${api.origin}/upload`;
-    const calls: [string | Request, RequestInit?][] = [
-      [url, { method: "POST", body: "rows" }],
-      [url, { method: "PUT", body: new Blob(["rows"]) }],
-      [new Request(url, { method: "POST", body: "rows" })],
-    ];
+    const init = { method: "POST", body: "rows" };
+    const calls: [string | Request, RequestInit?][] = [[url, init], [new Request(url, init)]];
     for (const [input, init] of calls) {
       const error = await rejection(world.session.authFetch(input, init));
-      assertInstanceOf(error, ConfigError);
-      assertEquals(error.code, "UNTRUSTED_ORIGIN");
+      assertEquals([error.name, error.code], ["ConfigError", "UNTRUSTED_ORIGIN"]);
       assert(error.message.includes(other.origin), error.message);
       assert(!error.message.includes("hidden"), error.message);
     }
     assertEquals(other.seen, []);
   });
 }
-
-Deno.test("after a redirect within the origin a Request's own signal still ends the call", async () => {
-  const there = Promise.withResolvers<void>();
-  const over = Promise.withResolvers<void>();
-  await using world = portless({
-    api: async (request) => {
-      if (request.url.endsWith("/a")) return redirect(307, "/b");
-      there.resolve();
-      request.signal.addEventListener("abort", () => over.resolve());
-      await over.promise;
-      throw request.signal.reason;
-    },
-  });
-  await world.session.login();
-  const controller = new AbortController();
-  const init = { method: "POST", body: "rows", signal: controller.signal };
-  const request = new Request("https://api.sandbox.example/a", init);
-  const call = rejection(world.session.authFetch(request));
-  await there.promise;
-  controller.abort(new Error("enough"));
-  assertEquals((await call).message, "enough");
-  // Not only the wait of the caller: the request itself ends.
-  await over.promise;
-});
 
 Deno.test("a 401 behind a redirect sends the whole call again as it was", async () => {
   for (const status of [303, 307]) {
@@ -175,11 +136,8 @@ Deno.test("a 401 behind a redirect sends the whole call again as it was", async 
     };
     assertEquals(await statusOf(world.session.authFetch("/a", init)), 201);
     const [first, , second] = api.seen;
-    assertEquals(second?.path, "/a");
-    assertEquals(second?.method, "POST");
-    assertEquals(second?.body, first?.body);
-    assertEquals(second?.type, first?.type, `content type after a ${status}`);
     assert(second?.authorization !== first?.authorization);
+    assertEquals({ ...second, authorization: "" }, { ...first, authorization: "" });
     assertEquals(world.refreshes(), 1);
   }
 });
@@ -197,36 +155,31 @@ Deno.test("a redirect of a stream within the origin is an error with the reason"
 Deno.test("redirect: manual and error mean what they mean to fetch", async () => {
   await using api = listen(() => redirect(302, "/next"));
   await using world = await sessionOn(api.origin);
-  for (const method of ["GET", "POST"]) {
-    const answer = await world.session.authFetch("/a", { method, redirect: "manual" });
-    assertEquals([answer.status, answer.headers.get("location")], [302, "/next"]);
-    await answer.body?.cancel();
-    const failed = world.session.authFetch("/a", { method, redirect: "error" });
-    assertInstanceOf(await rejection(failed), TypeError);
-  }
+  const answer = await world.session.authFetch("/a", { redirect: "manual" });
+  assertEquals([answer.status, answer.headers.get("location")], [302, "/next"]);
+  await answer.body?.cancel();
+  const failed = world.session.authFetch("/a", { redirect: "error" });
+  assertInstanceOf(await rejection(failed), TypeError);
   assert(api.seen.every((it) => it.path === "/a"));
 });
 
 const dead: [what: string, location: string, why: RegExp][] = [
   ["without an end", "/again", /too many redirects/],
   ["to a file of this computer", import.meta.url, /its address cannot be used/],
-  ["to an address that cannot be parsed", "https://:0:/", /its address cannot be used/],
 ];
 for (const [what, location, why] of dead) {
   Deno.test(`redirects ${what} are an error`, async () => {
     await using api = listen(() => redirect(307, location));
     await using world = await sessionOn(api.origin);
-    for (const init of [{}, { method: "POST", body: "x" }]) {
-      const error = await rejection(world.session.authFetch("/a", init));
-      assertInstanceOf(error, TypeError);
-      assertMatch(error.message, why);
-    }
+    const error = await rejection(world.session.authFetch("/a"));
+    assertInstanceOf(error, TypeError);
+    assertMatch(error.message, why);
   });
 }
 
 Deno.test("a request to the provider follows no redirect", async () => {
   await using other = listen(() => new Response("leaked"));
-  for (const status of [301, 302, 303, 307, 308]) {
+  for (const status of [302, 307]) {
     await using provider = listen(() => redirect(status, `${other.origin}/?q=hidden`));
     await using world = portless({
       session: { authUrl: provider.origin, fetch: globalThis.fetch },

@@ -1,6 +1,6 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { inFolder } from "../support/child_deno.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 
 const OLD = "0123456789";
 const NEW = "abcdefghij";
@@ -54,13 +54,12 @@ async function saving(
   use: (saving: Saving) => Promise<void>,
 ): Promise<void> {
   const starts: number[] = [];
-  await using world = portless({
+  await using world = await signedIn({
     api({ headers }) {
       starts.push(Number(/^bytes=(\d+)-$/.exec(headers.get("range") ?? "")?.[1] ?? 0));
       return answers.shift() ?? new Response(NEW, { headers: { etag: `"2"`, date: TODAY } });
     },
   });
-  await world.session.login();
   await inFolder((folder) => {
     const file = `${folder}/data.csv`;
     const get = async () => {
@@ -73,68 +72,48 @@ async function saving(
 
 const weak = { etag: `W/"1"`, "last-modified": DAY };
 const strong = { etag: `"1"`, "last-modified": DAY };
+/** What a first response and the rest say about their version, and whether it is the same. */
 const rests: [string, before: Validators, after: Validators, isSame: boolean][] = [
   ["another ETag", { etag: `"1"` }, { etag: `"2"` }, false],
   ["another date", { "last-modified": DAY }, { "last-modified": NEXT_DAY }, false],
   ["no ETag where there was one", { etag: `"1"` }, {}, false],
   ["no date where there was one", { "last-modified": DAY }, {}, false],
   ["another weak ETag beside the same date", weak, { ...weak, etag: `W/"2"` }, false],
-  ["no ETag beside the same date", weak, { "last-modified": DAY }, false],
   ["an ETag where there was none beside the same date", { "last-modified": DAY }, strong, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
   ["the same weak ETag and date", weak, weak, true],
   // RFC 9110, 15.3.7: after If-Range, a response need not repeat the date.
   ["the strong ETag alone", strong, { etag: `"1"` }, true],
-  ["the same strong ETag beside another date", strong, { ...strong, "last-modified": TODAY }, true],
 ];
-const ends: [string, total: number, Validators, isSame: boolean][] = [
-  ["the same version", OLD.length, { etag: `"1"` }, true],
-  ["another version of this length", OLD.length, { etag: `"2"` }, false],
-  ["a version that it does not name", OLD.length, {}, false],
+for (const [what, before, after, isSame] of rests) {
+  Deno.test(`a rest with ${what} ${isSame ? "completes the file" : "starts the file over"}`, () =>
+    saving(
+      [firstHalf(before), rest(isSame ? OLD : NEW, HALF, after)],
+      async ({ get, starts }) => {
+        assertEquals(await get(), isSame ? OLD : NEW);
+        assertEquals(starts, isSame ? [0, HALF] : [0, HALF, 0]);
+      },
+    ));
+}
+
+const ends: [string, first: Response, total: number, Validators, isSame: boolean][] = [
+  ["the same version", breaking(OLD, { etag: `"1"` }), OLD.length, { etag: `"1"` }, true],
+  ["another version", breaking(OLD, { etag: `"1"` }), OLD.length, { etag: `"2"` }, false],
+  ["half the length", firstHalf({ etag: `"1"` }), HALF, { etag: `"1"` }, false],
 ];
-const early: [string, Validators][] = [
-  ["another ETag", { etag: `"2"` }],
-  ["the same ETag", { etag: `"1"` }],
-  ["no validator", {}],
-];
-/**
- * A response that breaks off, the response to the next request, and whether both are the same
- * version.
- */
-const pairs: [string, first: Response, second: Response, isSame: boolean][] = [
-  ...rests.map(([what, before, after, isSame]): typeof pairs[number] => {
-    const second = rest(isSame ? OLD : NEW, HALF, after);
-    return [`a rest with ${what}`, firstHalf(before), second, isSame];
-  }),
-  ...ends.map(([what, total, after, isSame]): typeof pairs[number] => {
-    const first = breaking(OLD, { etag: `"1"` });
-    return [`a 416 after the last byte with ${what}`, first, unsatisfiable(total, after), isSame];
-  }),
-  ...early.map(([what, after]): typeof pairs[number] => {
-    const second = unsatisfiable(HALF, after);
-    return [
-      `a 416 below the announced length with ${what}`,
-      firstHalf({ etag: `"1"` }),
-      second,
-      false,
-    ];
-  }),
-];
-for (const [what, first, second, isSame] of pairs) {
-  Deno.test(`${what} ${isSame ? "completes the file" : "starts the file over"}`, () =>
-    saving([first, second], async ({ get, starts }) => {
+for (const [what, first, total, after, isSame] of ends) {
+  Deno.test(`a 416 with ${what} ${isSame ? "completes the file" : "starts the file over"}`, () =>
+    saving([first, unsatisfiable(total, after)], async ({ get }) => {
       assertEquals(await get(), isSame ? OLD : NEW);
-      assertEquals(starts.map((start) => start > 0), isSame ? [false, true] : [false, true, false]);
     }));
 }
 
 for (const age of [0, 1]) {
   Deno.test(`a Last-Modified ${age} seconds before the response ${age ? "distinguishes" : "does not distinguish"} versions`, () => {
     const modified = { "last-modified": new Date(Date.parse(TODAY) - age * 1_000).toUTCString() };
-    return saving([firstHalf(modified), rest(OLD, HALF, modified)], async ({ get, folder }) => {
-      if (age > 0) return assertEquals(await get(), OLD);
-      assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
-      assertEquals([...Deno.readDirSync(folder)], []);
+    return saving([firstHalf(modified), rest(OLD, HALF, modified)], async ({ get }) => {
+      if (age > 0) assertEquals(await get(), OLD);
+      else assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
     });
   });
 }
@@ -142,9 +121,8 @@ for (const age of [0, 1]) {
 /** Leaves a complete part, like a process that is killed before it renames the part. */
 async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   await rejection(get());
-  const [note, part] = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-  assertMatch(`${note} ${part}`, /\.note .*\.part$/);
-  Deno.writeTextFileSync(`${folder}/${part}`, OLD);
+  const part = [...Deno.readDirSync(folder)].find(({ name }) => name.endsWith(".part"));
+  Deno.writeTextFileSync(`${folder}/${part?.name}`, OLD);
 }
 
 const no = () => new Response("no", { status: 403 });
@@ -161,9 +139,3 @@ for (const [what, answers, text] of wholeParts) {
       assertEquals(saving.starts.slice(2), [OLD.length - 1, OLD.length - 1]);
     }));
 }
-
-Deno.test("a connection that breaks after the last byte announced leaves nothing to ask for", () =>
-  saving([breaking(OLD, { etag: `"1"`, "content-length": `${OLD.length}` })], async (saving) => {
-    assertEquals(await saving.get(), OLD);
-    assertEquals(saving.starts, [0]);
-  }));

@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import type { Diagnosis } from "../../mod.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
-import { type Portless, portless, rejection } from "../support/portless.ts";
+import { type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { assertCheck, checkNamed } from "./doctor_checks.ts";
 
 const TRIED = ["login", "new token", "refresh", "logout"];
@@ -32,10 +32,9 @@ async function refreshWith({ sandbox, options }: Portless, token: unknown): Prom
   return (await answer.json()).message ?? "it is alive";
 }
 
-for (const rotateRefreshTokens of [false, "initiate-auth", "get-tokens"] as const) {
+for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
   Deno.test(`a login, a refresh and its end are tried, and nothing stays alive (${rotateRefreshTokens})`, async () => {
-    await using world = portless({ file: true, sandbox: { rotateRefreshTokens } });
-    await world.session.login();
+    await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens } });
     const before = { file: Deno.readTextFileSync(world.envFile), sent: world.sent.length };
     const token = await world.session.accessToken();
     const diagnosis = await world.session.doctor({ login: true });
@@ -171,13 +170,12 @@ const REFUSALS: [status: number, authenticate: string, refused: boolean][] = [
 
 Deno.test("an API that refuses a new token: its scopes and the words for the ticket", async () => {
   for (const [status, authenticate, refused] of REFUSALS) {
-    await using world = portless({
+    await using world = await signedIn({
       api: ({ headers }) =>
         headers.has("authorization")
           ? new Response(null, { status, headers: { "www-authenticate": authenticate } })
           : new Response(null, { status: 401 }),
     });
-    await world.session.login();
     const diagnosis = await world.session.doctor({ login: refused });
     if (!refused) {
       assertCheck(diagnosis, "token", "skip", /accepts the token, but .*status 403/);
@@ -197,22 +195,5 @@ Deno.test("an API that refuses a new token: its scopes and the words for the tic
     world.clock.advance(301);
     const later = checkNamed("token", await world.session.doctor());
     assertEquals(later.fix, "run login({ force: true })", "an older token may be replaced");
-  }
-});
-
-Deno.test("a token without scopes, and one with odd scopes", async () => {
-  for (
-    const [scope, said] of [[undefined, /it does not list its scopes$/], [
-      `a\u202e${"b".repeat(400)}`,
-      /its scopes: ab{299}…$/,
-    ]] as const
-  ) {
-    await using world = portless({
-      provider: () =>
-        tokenAnswer({ AccessToken: jwt({ scope }), RefreshToken: "r", ExpiresIn: 1_800 }),
-      api: () => new Response(null, { status: 401 }),
-    });
-    await world.session.login();
-    assertMatch(checkNamed("token", await world.session.doctor()).message, said);
   }
 });

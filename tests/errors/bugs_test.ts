@@ -3,12 +3,9 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { report, UsageError } from "../../src/cli/output.ts";
 import { ConfigError, typeError } from "../../src/errors/errors.ts";
 import { loadPackage } from "../../src/platform/packages.ts";
-import { Secret } from "../../src/platform/secret.ts";
-import { newStoreKey, Seal } from "../../src/session/sealing.ts";
 import { saveError } from "../../src/api/save_errors.ts";
-import { createSandbox } from "../../src/sandbox/mod.ts";
 import { inCopy } from "../support/module_copy.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 
 const BUG = "x is not a function";
 function fail(): never {
@@ -40,8 +37,7 @@ Deno.test("a package that throws is reported with its own error, one that is mis
 
 Deno.test("a refresh with a bug is not reported as a provider that failed", async () => {
   let isBroken = false;
-  await using world = portless({ session: { random: () => isBroken ? fail() : 0.5 } });
-  await world.session.login();
+  await using world = await signedIn({ session: { random: () => isBroken ? fail() : 0.5 } });
   world.clock.advance(1_780);
   isBroken = true;
   const error = await rejection(world.session.accessToken());
@@ -52,8 +48,7 @@ Deno.test("a refresh with a bug is not reported as a provider that failed", asyn
 Deno.test("a `sleep` with a bug does not make a session refresh without the lock", async () => {
   let isBroken = false;
   const sleep = () => isBroken ? fail() : Promise.resolve();
-  await using world = portless({ file: true, session: { sleep } });
-  await world.session.login();
+  await using world = await signedIn({ file: true, session: { sleep } });
   using lock = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, { write: true });
   lock.lockSync(true);
   world.clock.advance(3_000);
@@ -71,16 +66,6 @@ Deno.test("a bug while a file is saved is not an error of the disk", () => {
   assert(saveError("data.csv", refused) instanceof ConfigError);
 });
 
-Deno.test("a bug while an entry of a store is read is not a wrong key", async () => {
-  const seal = await Seal.with(new Secret(newStoreKey()));
-  const entry = { name: "a", number: 1, id: "b" };
-  for (const spoiled of ["", "a", "a.b", "*.*", "{}", "AAAA.AAAA"]) {
-    assertEquals(await seal.open(spoiled, entry), undefined);
-  }
-  const sealed = await seal.close(new Secret("text"), entry);
-  await assertRejects(() => seal.open(sealed, undefined as unknown as typeof entry), TypeError);
-});
-
 Deno.test("the command line reports a wrong argument as usage, and throws a bug", () => {
   const real = console.error;
   const printed: string[] = [];
@@ -94,23 +79,4 @@ Deno.test("the command line reports a wrong argument as usage, and throws a bug"
   assertEquals(printed.map((line) => JSON.parse(line).error.name), ["TypeError", "UsageError"]);
   assertThrows(() => report(new TypeError(BUG), false), TypeError, BUG);
   assertThrows(() => report(new RangeError(BUG), false), RangeError, BUG);
-});
-
-Deno.test("a bug of the sandbox is not a token that it refuses", async () => {
-  let callsLeft = Infinity;
-  const sandbox = createSandbox({ now: () => callsLeft-- === 0 ? fail() : Date.now() });
-  const authorization = await sandbox.portalToken();
-  const outcome = async () => {
-    const request = new Request(`${sandbox.apiUrl}/v1/whoami`, { headers: { authorization } });
-    return await sandbox.handle(request).then(({ status }) => status, () => "a bug");
-  };
-  const outcomes = new Set<unknown>();
-  // Whichever use of the clock fails.
-  for (let calls = 0; calls < 5; calls++) {
-    callsLeft = calls;
-    outcomes.add(await outcome());
-  }
-  assert(outcomes.has(200) && outcomes.size > 1 && !outcomes.has(401), `${[...outcomes]}`);
-  callsLeft = Infinity;
-  await sandbox.close();
 });

@@ -87,40 +87,8 @@ Deno.test("instanceof recognizes the errors of every copy of this module, by the
       }
       assertEquals(error instanceof TypeError, error.code === "API_UNREACHABLE");
     }
-    for (
-      const other of [new TypeError("other"), new Error(), { code: "NO_SESSION" }, null, 1, "a"]
-    ) {
-      for (const copy of copies) {
-        assertEquals(CLASSES.filter((name) => other instanceof copy[name]), []);
-      }
-    }
-  }));
-
-Deno.test("a class that a program derives from ours has only its own instances", () => {
-  class Mine extends (ConfigError as unknown as typeof Error) {}
-  assertEquals(new ConfigError("FILE", "Cannot save x", "make room") instanceof Mine, false);
-  const mine = Reflect.construct(Mine, ["FILE", "Cannot save x", "make room"]);
-  assertEquals(
-    [mine instanceof Mine, mine instanceof mod.ConfigError, mine instanceof mod.ApiError],
-    [true, true, false],
-  );
-});
-
-Deno.test("an API that cannot be reached is an AuthError and a TypeError, in every copy", () =>
-  inCopy(async (copy) => {
-    for (const from of [mod, copy]) {
-      const session = from.createSession({
-        envFile: false,
-        apiBaseUrl: "https://api.example",
-        fetch: () =>
-          Promise.reject(new TypeError("error sending request for url (https://api.example/)")),
-      });
-      await session.login({ portalToken: "bearer a-token-of-the-portal" });
-      const error = await session.fetchJson("/v1/x").catch((error: unknown) => error);
-      for (const { AuthError } of [mod, copy]) {
-        assert(error instanceof AuthError && error.code === "API_UNREACHABLE", `${error}`);
-        assert(error instanceof TypeError && error.name === "TypeError");
-      }
+    for (const other of [new TypeError("other"), { code: "NO_SESSION" }, null]) {
+      assertEquals(CLASSES.filter((name) => other instanceof copy[name]), []);
     }
   }));
 

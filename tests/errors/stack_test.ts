@@ -1,9 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer } from "../support/answers.ts";
-import { ConfigError } from "../../src/errors/errors.ts";
 
 const SOURCE = new URL("../../src/", import.meta.url);
 const HERE = import.meta.url.split("/").at(-1) ?? "";
@@ -39,19 +37,6 @@ Deno.test("an uncaught error of a script shows its message and the script's own 
   assertTwoLines(await uncaught(imported, PARSE));
 });
 
-Deno.test("it does so if the folder's name needs escapes in a URL", async () => {
-  await inFolder(async (folder) => {
-    const source = `${folder}/ä b%c/src`;
-    const names = [...Deno.readDirSync(new URL("errors/", SOURCE))].map(({ name }) => name);
-    for (const path of [...names.map((name) => `errors/${name}`), "session/portal_token.ts"]) {
-      await Deno.mkdir(`${source}/${path.split("/")[0]}`, { recursive: true });
-      await Deno.copyFile(new URL(path, SOURCE), `${source}/${path}`);
-    }
-    const url = pathToFileURL(`${source}/session/portal_token.ts`);
-    assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE));
-  });
-});
-
 Deno.test("it does so if the module was loaded from a server", async () => {
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     const path = new URL(request.url).pathname.replace("/v1/src/", "");
@@ -84,8 +69,7 @@ function assertCallersFrames(error: Error): void {
 
 for (const name of ["refresh", "accessToken", "authFetch"] as const) {
   Deno.test(`${name}() that joins a refresh that is refused shows where it was called`, async () => {
-    await using world = portless();
-    await world.session.login();
+    await using world = await signedIn();
     world.clock.advance(3_600);
     world.sandbox.failures.push({ at: "token", ...refusal(), times: 10 });
     const held = world.hold();
@@ -129,19 +113,4 @@ Deno.test("a login that the provider refuses, and a wrong argument, show the cal
     "TypeError",
   ]);
   for (const error of errors) assertCallersFrames(error);
-});
-
-Deno.test("at most Error.stackTraceLimit frames are shown, and the limit is unchanged", () => {
-  const before = Error.stackTraceLimit;
-  try {
-    for (const limit of [0, 1, 25]) {
-      Error.stackTraceLimit = limit;
-      const deep = (depth: number): Error =>
-        depth === 0 ? new ConfigError("ENV_FILE", "Cannot", "") : deep(depth - 1);
-      assertEquals(framesOf(deep(40)).length, limit);
-      assertEquals(Error.stackTraceLimit, limit);
-    }
-  } finally {
-    Error.stackTraceLimit = before;
-  }
 });

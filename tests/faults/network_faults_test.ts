@@ -113,21 +113,3 @@ for (const each of FAULT_CASES) {
     }
   });
 }
-
-Deno.test("a provider that is slow, and rotates refresh tokens, costs no session", async () => {
-  const slow: FaultCase = {
-    name: "slow",
-    sandbox: { rotateRefreshTokens: true },
-    begin: ({ sandbox }) => {
-      sandbox.failures.push({ at: "token", delayMs: 1_600 });
-    },
-  };
-  // A third of the time limit passes before the response arrives.
-  await using provider = await startFaultyProvider(slow);
-  const { envFile: _, ...settings } = provider.sandbox.settings;
-  const session = createSession({ ...settings, authUrl: provider.url, timeoutMs: 4_000 });
-  await session.login();
-  await provider.begin();
-  assertEquals((await session.refresh()).canRefresh, true);
-  assertEquals(provider.requests(), 1);
-});

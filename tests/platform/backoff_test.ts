@@ -1,18 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { backoffMs, pauseBeforeRetryMs, retryAfterMs } from "../../src/platform/backoff.ts";
-
-Deno.test("backoffMs() doubles with each try, and chance takes up to half of it", () => {
-  const pauses = (chance: number) => [1, 2, 3, 4].map((n) => backoffMs(n, 200, () => chance));
-  assertEquals(pauses(0), [100, 200, 400, 800]);
-  assertEquals(pauses(0.5), [150, 300, 600, 1_200]);
-  assertEquals(backoffMs(10, 200, () => 0, 3_000), 1_500);
-});
-
-Deno.test("pauseBeforeRetryMs() is at least what the server asks for", () => {
-  assertEquals(pauseBeforeRetryMs(undefined, 2, 200, () => 0), 200);
-  assertEquals(pauseBeforeRetryMs(7_000, 2, 200, () => 0), 7_040);
-  assertEquals(pauseBeforeRetryMs(0, 1, 1_000, () => 0.5), 150);
-});
+import { retryAfterMs } from "../../src/platform/backoff.ts";
 
 Deno.test("retryAfterMs() reads seconds, and a point in time by the clock of the response", () => {
   const NOW = Date.UTC(2030, 0, 1);

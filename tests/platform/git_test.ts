@@ -1,10 +1,9 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { gitIgnores, gitTracking, ignoreAdvice, ignoreInGit } from "../../src/platform/git.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
-import { createSession } from "../../mod.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 
 const NO_CONFIGURATION = {
   GIT_CONFIG_GLOBAL: Deno.build.os === "windows" ? "NUL" : "/dev/null",
@@ -112,41 +111,9 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test({
-    ...needing(noGit, "asking git fetches nothing, whatever a project's configuration says"),
-  }, async () => {
-    await withRepository(async (root) => {
-      await Deno.writeTextFile(`${root}/notebooks/.env`, "A=1\n");
-      await git(root, "add", ".");
-      await git(root, "commit", "-q", "-m", "all");
-      await git(root, "sparse-checkout", "init", "--cone", "--sparse-index");
-      const env = { ...NO_CONFIGURATION, LC_ALL: "C" };
-      const tree = new TextDecoder().decode(
-        (await new Deno.Command("git", { args: ["rev-parse", "HEAD:notebooks"], cwd: root, env })
-          .output()).stdout,
-      ).trim();
-      await Deno.remove(`${root}/.git/objects/${tree.slice(0, 2)}/${tree.slice(2)}`);
-      await writeProgram(`${root}/planted`, `touch "${root}/ran"`);
-      for (
-        const [name = "", value = ""] of [
-          ["core.repositoryFormatVersion", "1"],
-          ["extensions.partialClone", "origin"],
-          ["remote.origin.url", `ext::${root}/planted %S`],
-          ["protocol.ext.allow", "always"],
-        ]
-      ) assert(await git(root, "config", name, value));
-      await Deno.mkdir(`${root}/notebooks`, { recursive: true });
-      await git(root, "ls-files", "--", "notebooks/.env");
-      await Deno.remove(`${root}/ran`);
-      await gitTracking(`${root}/notebooks/.env`);
-      assertEquals([...Deno.readDirSync(root)].some(({ name }) => name === "ran"), false);
-    });
-  });
-
   test("login() and refresh() do not run git", async () => {
     await withPlantedGit(`touch "$RAN_IN/ran"`, async (folder) => {
-      await using world = portless({ session: { envFile: `${folder}/.env` } });
-      await world.session.login();
+      await using world = await signedIn({ session: { envFile: `${folder}/.env` } });
       await world.session.refresh();
       assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === "ran"), false);
     });
@@ -171,20 +138,6 @@ async function withPlantedGit(
   });
 }
 
-Deno.test(needing(noGit, "variables of a hook do not lead git to another repository"), async () => {
-  await withRepository(async (root) => {
-    await Deno.writeTextFile(`${root}/.env`, "A=1\n");
-    await git(root, "add", ".env");
-    const other = `${root}/../other`;
-    await Deno.mkdir(other);
-    await git(other, "init", "-q");
-    const env = { GIT_DIR: `${other}/.git`, GIT_INDEX_FILE: `${other}/.git/index` };
-    await withEnvironment(env, async () => {
-      assertEquals(await gitTracking(`${root}/.env`), "tracked");
-    });
-  });
-});
-
 Deno.test(needing(noGit, "ignoreInGit() adds the lines that are missing, once"), async () => {
   await withRepository(async (root) => {
     const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
@@ -195,24 +148,3 @@ Deno.test(needing(noGit, "ignoreInGit() adds the lines that are missing, once"),
     assertEquals(await gitIgnores(path), true);
   });
 });
-
-Deno.test(
-  needing(noGit, "doctor() does not advise lines for a tracked .env that git ignores"),
-  async () => {
-    await withRepository(async (root) => {
-      const envFile = `${root}/.env`;
-      await Deno.writeTextFile(envFile, "A=1\n", { mode: 0o600 });
-      await git(root, "add", "-f", ".env");
-      const fix = async () => {
-        const { checks } = await createSession({ envFile }).doctor();
-        return checks.find(({ name }) => name === "version control")?.fix;
-      };
-      assertMatch(
-        `${await fix()}`,
-        /^run: git rm .*; add the lines .* to \.gitignore; and log in again/,
-      );
-      await ignoreInGit(envFile);
-      assertMatch(`${await fix()}`, /^run: git rm [^;]*; and log in again if it was pushed$/);
-    });
-  },
-);

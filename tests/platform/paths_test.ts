@@ -1,38 +1,8 @@
 /** Wrappers of Deno and the system: paths, proxies, signals and connections. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { join, posix, sep as SEPARATOR, win32 } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join, sep as SEPARATOR, win32 } from "node:path";
 import { filePath, fileUrl, folderOf, workingFolder } from "../../src/platform/paths.ts";
-
-const name = fc.string({
-  unit: fc.constantFrom(..."ab.~ %#?&+|:*'\"`$<>[]é🌊\t\n\\\u0001"),
-  minLength: 1,
-  maxLength: 8,
-});
-
-/** On Windows the runtime has its own for paths of Windows only. */
-function runtimesOwn(path: string): string {
-  return Deno.build.os === "windows" ? posix.normalize(path) : fileURLToPath(pathToFileURL(path));
-}
-
-Deno.test(
-  "fileUrl() and filePath() agree with the runtime's own on every absolute path",
-  () => {
-    // A path that ends in a dot is a folder, which here gets its slash.
-    const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) =>
-      `/${names.join("/")}`
-    )
-      .filter((text) => !/\/\.\.?$/.test(text));
-    fc.assert(
-      fc.property(path, fc.constantFrom("", "/", "//"), (given, end) => {
-        const url = fileUrl(given + end, false);
-        assertEquals(filePath(url, false), runtimesOwn(given + end));
-      }),
-      { numRuns: 5_000 },
-    );
-  },
-);
 
 Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows paths", () => {
   const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -16,39 +16,28 @@ const SCRIPT = `
   for (const answer of answers) console.log(answer.status, (await answer.text()).length > 0);
   console.log(Deno.env.get("NO_PROXY") ?? "unset");`;
 
-const variables = {
-  "HTTP_PROXY": {},
-  "http_proxy": {},
-  "ALL_PROXY": {},
-  "HTTP_PROXY beside a NO_PROXY of others": { NO_PROXY: "intranet.example,10.0.0.0/8" },
-};
-
-for (const [what, more] of Object.entries(variables)) {
-  Deno.test(`neither token nor password goes through the proxy in ${what} to loopback`, async () => {
+const variables = [
+  ["HTTP_PROXY", "127.0.0.1", "unset"],
+  ["ALL_PROXY", "localhost", "intranet.example,10.0.0.0/8"],
+] as const;
+for (const [name, host, noProxy] of variables) {
+  Deno.test(`neither token nor password goes through the proxy in ${name} to ${host}`, async () => {
     await using sandbox = await startSandbox();
     await using proxy = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
-    for (const host of ["127.0.0.1", "localhost"]) {
-      await inFolder(async (folder) => {
-        const settings = variablesOf(sandbox.settings);
-        const at = (url = "") => url.replace("127.0.0.1", host);
-        const { AUTH_URL, API_BASE_URL } = settings;
-        await writeEnv(folder, {
-          ...settings,
-          AUTH_URL: at(AUTH_URL),
-          API_BASE_URL: at(API_BASE_URL),
-        });
-        const { code, stdout, stderr } = await runScript(SCRIPT, {
-          cwd: folder,
-          flags: ["-A"],
-          env: { [what.split(" ")[0] ?? ""]: proxy.url, ...more },
-        });
-        // First: what went to the proxy, if anything did, must not be shown either.
-        assertEquals(proxy.requests.length, 0, `requests through the proxy to ${host}`);
-        assertEquals([code, stderr], [0, ""]);
-        const noProxy = "NO_PROXY" in more ? more.NO_PROXY : "unset";
-        assertEquals(stdout, `200 true\n201 true\n200 true\n${noProxy}\n`);
+    await inFolder(async (folder) => {
+      const settings = Object.entries(variablesOf(sandbox.settings))
+        .map(([key, value]) => [key, value?.replace("http://127.0.0.1", `http://${host}`)]);
+      await writeEnv(folder, Object.fromEntries(settings));
+      const { code, stdout, stderr } = await runScript(SCRIPT, {
+        cwd: folder,
+        flags: ["-A"],
+        env: { [name]: proxy.url, ...(noProxy !== "unset" && { NO_PROXY: noProxy }) },
       });
-    }
+      // First: what went to the proxy, if anything did, must not be shown either.
+      assertEquals(proxy.requests.length, 0, "requests through the proxy");
+      assertEquals([code, stderr], [0, ""]);
+      assertEquals(stdout, `200 true\n201 true\n200 true\n${noProxy}\n`);
+    });
   });
 }
 
@@ -65,13 +54,7 @@ Deno.test("requests beyond loopback go through the proxy, encrypted", async () =
       flags: ["-A"],
       env: { HTTPS_PROXY: proxy.url },
     });
-    assert(
-      stdout.startsWith(
-        "Cannot reach https://api.example/v1/x (the proxy refused the connection); check the address, " +
-          "the network and any proxy, then try again",
-      ),
-      stdout,
-    );
+    assertMatch(stdout, /^Cannot reach https:\S+\/v1\/x \(the proxy refused the connection\)/);
   });
   const [tunnel = new Uint8Array()] = proxy.requests;
   const text = new TextDecoder().decode(tunnel);

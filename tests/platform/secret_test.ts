@@ -21,9 +21,9 @@ Deno.test("Secret shows its text to nothing that prints, serializes or spreads i
 
 Deno.test("redact() makes a foreign text one short line", () => {
   assertEquals(redact("a\r\nb\u0000\u001b[31mc\u2028d ", []), "a b [31mc d");
-  const long = redact("x".repeat(1_000), []);
-  assertEquals(long, `${"x".repeat(160)}…`);
-  assertEquals(redact("abcdef", [], 3), "abc…");
+  const directed = "a\u202eb\u2066c\u2069d\u200fe\u061cf\u0007g\u009bh\u2029i\ufeffj";
+  assertEquals(redact(directed, []), "abcdef g h ij");
+  assertEquals(redact("x".repeat(1_000_000), []), `${"x".repeat(160)}…`);
 });
 
 Deno.test("redact() withholds a text that repeats eight characters of a secret, or a short one", () => {
@@ -76,16 +76,6 @@ Deno.test("redact() keeps a provider's message, whatever the usual secrets are",
     "2 validation errors detected: Value at 'clientId' failed to satisfy constraint",
   ];
   for (const sentence of sentences) assertEquals(redact(sentence, secrets), sentence);
-});
-
-Deno.test("redact() lets no control or direction character through", () => {
-  const directed = "a\u202eb\u2066c\u2069d\u200fe\u061cf\u0007g\u009bh\u2029i\ufeffj";
-  assertEquals(redact(directed, []), "abcdef g h ij");
-});
-
-Deno.test("redact() of a text of a million characters is as quick as of a short one", () => {
-  const token = new Secret(TOKEN.repeat(10));
-  assertEquals(redact("part 0 ".repeat(200_000), [token]).length, 161);
 });
 
 Deno.test("redact() never lets eight characters of any secret through, wherever they stand", () => {

@@ -1,24 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isSafeTransport, networkReason } from "../../src/platform/transport.ts";
-
-const addresses: [string, boolean][] = [
-  ["https://api.example", true],
-  ["http://localhost:8000", true],
-  ["http://127.0.0.1:8000", true],
-  ["http://127.255.0.3", true],
-  ["http://[::1]:8000", true],
-  // The runtime asks DNS for these, and a stranger may answer.
-  ["http://api.localhost", false],
-  ["http://127.0.0.1.example", false],
-  ["http://128.0.0.1", false],
-  ["http://[::2]", false],
-  ["http://api.example", false],
-  ["ws://localhost", false],
-];
-for (const [address, safe] of addresses) {
-  Deno.test(`a token ${safe ? "may" : "never"} travel${safe ? "" : "s"} to ${address}`, () =>
-    assertEquals(isSafeTransport(new URL(address)), safe));
-}
+import { networkReason } from "../../src/platform/transport.ts";
 
 const failures: [message: string, words: string, mayPass: boolean, isUnsent: boolean][] = [
   [
@@ -40,12 +21,7 @@ const failures: [message: string, words: string, mayPass: boolean, isUnsent: boo
     false,
     true,
   ],
-  [
-    "client error (Connect): invalid peer certificate: Expired",
-    "no trusted TLS connection",
-    false,
-    true,
-  ],
+
   [
     "client error (Connect): tunnel error: unsuccessful",
     "the proxy refused the connection",
@@ -65,7 +41,6 @@ const failures: [message: string, words: string, mayPass: boolean, isUnsent: boo
     false,
   ],
   ["self-signed certificate in certificate chain", "no trusted TLS connection", false, false],
-  ["unable to get local issuer certificate", "no trusted TLS connection", false, false],
   ["unable to verify the first certificate", "no trusted TLS connection", false, false],
   ["Requests to port 25 are blocked", "the runtime blocks this port", false, false],
 ];

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { computeSecretHash, createSession, type ProviderError } from "../../mod.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 const MISMATCH = "SecretHash does not match for the client: sandboxclient0000000000001";
@@ -28,19 +28,17 @@ Deno.test("a login by e-mail hashes the e-mail, its refresh the name the provide
 });
 
 Deno.test("a refresh after a restart knows the name from the stored token", async () => {
-  await using world = portless({
+  await using world = await signedIn({
     file: true,
     sandbox: { aliasSignIn: true, refreshSecretHash: "required" },
   });
-  await world.session.login();
   const { username: _, password: __, ...others } = world.options;
   assertEquals((await createSession(others).refresh()).state, "valid");
   assertEquals(world.refreshes(), 1);
 });
 
 Deno.test("auto leaves the hash out where it is refused, and remembers that", async () => {
-  await using world = portless({ sandbox: { refreshSecretHash: "forbidden" } });
-  await world.session.login();
+  await using world = await signedIn({ sandbox: { refreshSecretHash: "forbidden" } });
   await world.session.refresh();
   const first = hashesSent(world);
   assertEquals(first.at(-1), undefined);
@@ -52,7 +50,7 @@ Deno.test("auto leaves the hash out where it is refused, and remembers that", as
 
 Deno.test("auto tries username, sub and login name, then no hash", async () => {
   const access = jwt({ username: "known-as", sub: "subject-1", iat: 0, exp: 1_800 });
-  await using world = portless({
+  await using world = await signedIn({
     provider: (sent) =>
       sent.flow === "USER_PASSWORD_AUTH"
         ? tokenAnswer({ AccessToken: access, RefreshToken: "r", ExpiresIn: 1800 })
@@ -60,7 +58,6 @@ Deno.test("auto tries username, sub and login name, then no hash", async () => {
         ? errorAnswer("NotAuthorizedException", MISMATCH)
         : tokenAnswer({ AccessToken: access, ExpiresIn: 1800 }),
   });
-  await world.session.login();
   await world.session.refresh();
   assertEquals(hashesSent(world), [
     await hashOf(world, "known-as"),
@@ -70,50 +67,31 @@ Deno.test("auto tries username, sub and login name, then no hash", async () => {
   ]);
 });
 
-Deno.test("auto hashes the login name if the token contains no user", async () => {
-  await using world = portless({
-    provider: (sent) =>
-      tokenAnswer({
-        AccessToken: "opaque-token",
-        ExpiresIn: 1800,
-        ...(sent.flow === "USER_PASSWORD_AUTH" && { RefreshToken: "r" }),
-      }),
-  });
-  const { username: _, ...unnamed } = world.options;
-  const session = createSession(unnamed);
-  await session.login({ username: "typed-at-login", password: "p" });
-  await session.refresh();
-  assertEquals(hashesSent(world), [await hashOf(world, "typed-at-login")]);
-});
-
 Deno.test("send never leaves the hash out", async () => {
-  await using world = portless({
+  await using world = await signedIn({
     sandbox: { refreshSecretHash: "forbidden" },
     session: { refreshSecretHash: "send" },
   });
-  await world.session.login();
   const error = await rejection(world.session.refresh());
   assertEquals(error.code, "SECRET_HASH_REJECTED");
   assertEquals(hashesSent(world).includes(undefined), false);
 });
 
 Deno.test("omit never sends the hash on a refresh, but does on a login", async () => {
-  await using world = portless({ session: { refreshSecretHash: "omit" } });
-  await world.session.login();
+  await using world = await signedIn({ session: { refreshSecretHash: "omit" } });
   await world.session.refresh();
   assertEquals(typeof world.sent[0]?.parameters.SECRET_HASH, "string");
   assertEquals(hashesSent(world), [undefined]);
 });
 
 Deno.test("a hash that is never right is SECRET_HASH_REJECTED, and the tokens stay", async () => {
-  await using world = portless({
+  await using world = await signedIn({
     file: true,
     provider: (sent) =>
       sent.flow === "USER_PASSWORD_AUTH"
         ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
         : errorAnswer("NotAuthorizedException", MISMATCH),
   });
-  await world.session.login();
   const before = Deno.readTextFileSync(world.envFile);
   const error = await rejection(world.session.refresh());
   assertEquals([error.code, (error as ProviderError).attempts], [
@@ -125,8 +103,7 @@ Deno.test("a hash that is never right is SECRET_HASH_REJECTED, and the tokens st
 });
 
 Deno.test("an error that is not about the hash ends the trying", async () => {
-  await using world = portless({ sandbox: { refreshSecretHash: "required" } });
-  await world.session.login();
+  await using world = await signedIn({ sandbox: { refreshSecretHash: "required" } });
   world.sandbox.revokeRefreshTokens();
   await rejection(world.session.refresh());
   assertEquals(world.refreshes(), 1);

@@ -3,7 +3,7 @@ import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 import { publicSession } from "../support/canned_session.ts";
 
 const MINUTE = 60_000;
@@ -79,18 +79,6 @@ Deno.test("all sessions at the endpoint wait, those at another do not", async ()
   assertEquals([one.asked.length, same.asked.length], [1, 0]);
 });
 
-Deno.test("a pause that has passed delays nothing afterwards", async () => {
-  const { session, asked } = publicSession(
-    // The clocks stand still in the pause.
-    { sleep: () => Promise.resolve() },
-    asksToWait(7),
-    tokenAnswer(),
-  );
-  await session.login();
-  await session.refresh();
-  assertEquals(asked.length, 3);
-});
-
 Deno.test("a failure without Retry-After delays nothing", async () => {
   const busy: Canned = () => new Response("", { status: 429 });
   const { session, asked } = publicSession({}, busy, busy, busy, busy, tokenAnswer());
@@ -102,33 +90,22 @@ Deno.test("a failure without Retry-After delays nothing", async () => {
 /** Requests that a session does without, by what makes them, and what is asked of a provider that throttles them. */
 const optional = [
   ["RevokeToken", {}, 0],
-  ["GlobalSignOut", { everywhere: true }, 0],
   // A refresh by a logout: signing out all devices requires a current access token.
   ["REFRESH_TOKEN_AUTH", { everywhere: true }, 3_000],
-  ["ConfirmDevice", undefined, 0],
 ] as const;
 for (const [operation, logout, seconds] of optional) {
   Deno.test(`a throttled ${operation} does not delay a login`, async () => {
     let asked = 0;
-    const NewDeviceMetadata = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
-    await using world = portless({
-      provider: async ({ flow }) => {
-        if (flow === "USER_PASSWORD_AUTH") {
-          return tokenAnswer({
-            AccessToken: "a",
-            ExpiresIn: 1_800,
-            RefreshToken: "r",
-            NewDeviceMetadata,
-          });
-        }
+    await using world = await signedIn({
+      provider({ flow }) {
+        if (flow === "USER_PASSWORD_AUTH") return tokenAnswer();
         if (flow !== operation) return Response.json({});
         asked++;
-        return await asksToWait(600)();
+        return asksToWait(600)();
       },
     });
-    await world.session.login();
     world.clock.advance(seconds);
-    if (logout) await world.session.logout(logout);
+    await world.session.logout(logout);
     assertEquals(asked, 1);
     assertEquals((await world.session.login({ force: true })).state, "valid");
   });

@@ -11,18 +11,6 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
 const status = (code: number, headers: Record<string, string> = {}): Canned => () =>
   new Response("", { status: code, headers });
 
-Deno.test("pauses grow, and differ from one client to the next", async () => {
-  const firsts = new Set<number>();
-  for (let client = 0; client < 5; client++) {
-    const { session, time } = publicSession({}, status(500));
-    await failureOf(session.login());
-    const [first = 0, second = 0, third = 0] = time.pauses;
-    assert(0 < first && first <= second && second <= third && third <= 8_000, `${time.pauses}`);
-    firsts.add(first);
-  }
-  assert(firsts.size > 1, "clients that start together would meet again and again");
-});
-
 /** The longest pauses, in milliseconds; at random, one can be half as long. */
 const longest: [string, number, number[]][] = [
   ["a failure of the server costs a fraction of a second", 500, [200, 400, 800]],
@@ -42,7 +30,7 @@ for (const [what, code, limits] of longest) {
 
 Deno.test("retries stay inside the deadline", async () => {
   using _ = heldTimeouts();
-  for (const timeoutMs of [100, 1_000, 2_000, 5_000]) {
+  for (const timeoutMs of [100, 2_000]) {
     const { session, asked, time } = publicSession({ timeoutMs }, async () => {
       await time.sleep(400);
       time.pauses.pop();
@@ -51,7 +39,6 @@ Deno.test("retries stay inside the deadline", async () => {
     assertEquals((await failureOf(session.login())).code, "THROTTLED");
     const waited = time.pauses.reduce((sum, pause) => sum + pause, 0);
     assert(waited < timeoutMs, `${waited} ms of ${timeoutMs}`);
-    assert(asked.length >= 1 && asked.length <= 4);
-    if (timeoutMs === 100) assertEquals(asked.length, 1);
+    assertEquals(asked.length > 1, timeoutMs > 100);
   }
 });

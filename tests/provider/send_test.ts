@@ -3,7 +3,7 @@ import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { testSession } from "../support/portless.ts";
 import { answerTo, type Canned } from "../support/canned_fetch.ts";
-import { errorAnswer, jwt, tokenAnswer, TOKENS } from "../support/answers.ts";
+import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { publicSession, SETTINGS } from "../support/canned_session.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
@@ -62,30 +62,6 @@ Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follow
   assertEquals(asked.length, 2, "an answer before 0.6 is waited for");
   assertEquals((await session.refresh()).source, "refresh");
   assertEquals(asked.length, 4, "a request without an answer by then is repeated");
-});
-
-Deno.test("a response without a Date does not reveal a wrong clock", async () => {
-  for (const date of [undefined, "", "soon", "NaN"]) {
-    const headers = date === undefined ? {} : { date };
-    const { session } = publicSession({}, tokenAnswer(TOKENS, headers));
-    const { warnings } = await session.login();
-    assertEquals(warnings, []);
-    // A portal token is judged by the clock that was learned.
-    const token = jwt({ exp: new Clock().now() / 1_000 + 60 });
-    const status = await session.login({ portalToken: token });
-    assertEquals(status.accessTokenExpiresAt?.getTime(), new Clock().now() + 60_000, date);
-  }
-});
-
-Deno.test("if the attempt to refresh with rotation fails, that failure is reported", async () => {
-  const flow = errorAnswer("InvalidParameterException", "REFRESH_TOKEN_AUTH flow not enabled");
-  const busy = publicSession({}, tokenAnswer(), flow, status(503));
-  await busy.session.login();
-  assertEquals((await failureOf(busy.session.refresh())).code, "SERVER_ERROR");
-  const unknown = publicSession({}, tokenAnswer(), flow, errorAnswer("UnknownOperation", "no"));
-  await unknown.session.login();
-  const error = await failureOf(unknown.session.refresh());
-  assertEquals([error.code, error.attempts], ["FLOW_DISABLED", 2]);
 });
 
 Deno.test("login ends when its signal aborts, in flight and in a pause", async () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { ChallengeError, ProviderError } from "../../mod.ts";
+import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession } from "../support/canned_session.ts";
@@ -15,33 +15,25 @@ const token = { AccessToken: "opaque-access-token" };
 const whole = JSON.stringify({ AuthenticationResult: token, ChallengeParameters: {} });
 const unexpected: [string, Canned, number, RegExp][] = [
   ["neither tokens nor a challenge", jsonAnswer({}), 200, /neither tokens nor a challenge/],
-  ["a null result", jsonAnswer({ AuthenticationResult: null }), 200, /neither tokens nor/],
+
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), 200, /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), 200, /HTML/],
   ["an empty body", text(""), 200, /empty body/],
   ["JSON that is cut off", text(whole.slice(0, -9)), 200, /not complete JSON/],
-  [
-    "a number for the token",
-    jsonAnswer({ AuthenticationResult: { AccessToken: 7 } }),
-    200,
-    /string/,
-  ],
   [
     "a number for the refresh token",
     tokenAnswer({ ...TOKENS, RefreshToken: 7 }),
     200,
     /RefreshToken.*string/,
   ],
-  ["an empty token", tokenAnswer({ ...TOKENS, AccessToken: "" }), 200, /AccessToken/],
+
   [
     "a token with a line break",
     tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" }),
     200,
     /visible ASCII/,
   ],
-  ["an array", jsonAnswer([{ AuthenticationResult: token }]), 200, /without an error name/],
   ["null", jsonAnswer(null), 200, /without an error name/],
-  ["a number for the challenge", jsonAnswer({ ChallengeName: 7 }), 200, /ChallengeName/],
   [
     "a name of 201 characters for the challenge",
     jsonAnswer({ ChallengeName: "X".repeat(201) }),
@@ -49,14 +41,8 @@ const unexpected: [string, Canned, number, RegExp][] = [
     /ChallengeName/,
   ],
   ["an error with a status of success", jsonAnswer({ __type: "X", message: "no" }), 200, /neither/],
-  [
-    "a redirect",
-    text("", 302, { location: "https://login.example/?next=1" }),
-    302,
-    /a redirect/,
-  ],
+
   ["a redirect with tokens", text(whole, 308, { location: "/other" }), 308, /redirect/],
-  ["an HTML error", text("<html>Bad gateway of the proxy</html>", 403), 403, /HTML/],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), 400, /without an error name/],
   ["a page not found", text("Not Found", 404), 404, /not complete JSON/],
 ];
@@ -70,8 +56,7 @@ for (const [what, answer, status, seen] of unexpected) {
     for (const error of [login, refresh]) {
       assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", status]);
       assertMatch(error.message, seen);
-      assertMatch(error.message, new RegExp(`status ${status}`));
-      assertMatch(error.message, /; check AUTH_URL/);
+      assertMatch(error.message, new RegExp(`status ${status}.*; check AUTH_URL`));
     }
     assertEquals(asked.length, 1, "an odd answer is no reason to send the password again");
     assertEquals(other.session.status().canRefresh, true, "the session stays");
@@ -90,14 +75,4 @@ Deno.test("a response that is far too large is UNEXPECTED_RESPONSE and not read 
   const error = await assertRejects(() => session.login(), ProviderError);
   assertEquals(error.code, "UNEXPECTED_RESPONSE");
   assert(read < 100, `${read} chunks`);
-});
-
-Deno.test("JSON nested a hundred thousand deep is UNEXPECTED_RESPONSE", async () => {
-  const deep = "[".repeat(100_000) + "]".repeat(100_000);
-  for (const body of [deep, `{"ChallengeName":"X","ChallengeParameters":{"a":${deep}}}`]) {
-    const { session } = sessionWith(text(body));
-    const error = await assertRejects(() => session.login());
-    assert(error instanceof ProviderError || error instanceof ChallengeError, String(error));
-    assert(error.code === "UNEXPECTED_RESPONSE" || error.code === "CHALLENGE_REQUIRED", error.code);
-  }
 });

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Download } from "../../mod.ts";
-import { displayableDownload } from "../../src/show/download_view.ts";
 import { downloadsText, downloadText, progressLog } from "../../src/show/progress.ts";
 import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
@@ -53,18 +52,6 @@ Deno.test("a log gets a line of progress each minute, and none for a short downl
   const log = progressLog<{ bytes: number }>((line) => lines.push(line), () => now, downloadText);
   for (let bytes = 0; bytes <= 150 * MB; bytes += MB, now += 1_000) log({ bytes });
   assertEquals(lines, ["60.0 MB  1.0 MB/s", "120.0 MB  1.0 MB/s"]);
-});
-
-Deno.test("a saved file shows how much of it an earlier call had saved", async () => {
-  for (const resumedFrom of [0, 2_000]) {
-    const facts = { file: "a.csv", bytes: 5_000, resumedFrom, milliseconds: 1 };
-    const saved = displayableDownload(facts);
-    const bundle = await Reflect.get(saved, Symbol.for("Jupyter.display")).call(saved);
-    for (const text of [bundle["text/plain"], bundle["text/html"]]) {
-      assertEquals(text.includes("resumed"), resumedFrom > 0);
-      assertEquals(text.includes("from 2.0 kB of an earlier call"), resumedFrom > 0);
-    }
-  }
 });
 
 Deno.test("a saved file shows as a card and as a line, without anything secret", async () => {

@@ -179,3 +179,10 @@ export function linesOf(path: string): Record<string, string> {
   const lines = Deno.readTextFileSync(path).split("\n").filter((line) => line.includes("="));
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
+
+/** A world whose session is logged in. */
+export async function signedIn(options: PortlessOptions = {}): Promise<Portless> {
+  const world = portless(options);
+  await world.session.login();
+  return world;
+}

@@ -1,15 +1,6 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
-import {
-  fault,
-  hash,
-  logIn,
-  loginBody,
-  refreshBody,
-  sandboxAt,
-  sandboxTest,
-  send,
-} from "./requests.ts";
+import { fault, hash, logIn, loginBody, refreshBody, sandboxTest, send } from "./requests.ts";
 
 const WRONG = "400 NotAuthorizedException: Incorrect username or password.";
 const LOCKED = "400 NotAuthorizedException: Password attempts exceeded";
@@ -78,8 +69,3 @@ sandboxTest(
     assertThrows(() => sandbox.addUser({ username: "", password: "x" }), TypeError, "username");
   },
 );
-
-Deno.test("aliasSignIn wants an e-mail of each user", () => {
-  const { sandbox } = sandboxAt({ aliasSignIn: true });
-  assertThrows(() => sandbox.addUser({ username: "b", password: "x" }), TypeError, "email");
-});

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type Session } from "../../mod.ts";
+import type { Session } from "../../mod.ts";
 import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import { type Answer, type Body, fault, refreshBody, sandboxTest, send } from "../requests.ts";
-import { enter, newestCode, operate, respond } from "./steps.ts";
+import { enter, operate } from "./steps.ts";
 
 const INVALID = "400 NotAuthorizedException: Invalid Refresh Token";
 const base64 = (bytes: number): string => new Uint8Array(bytes).fill(255).toBase64();
@@ -62,50 +62,9 @@ sandboxTest("trackDevices: a refresh has the key of a confirmed device, or is re
   );
 });
 
-sandboxTest("trackDevices: GetTokensFromRefreshToken contains the key in addition to the token", {
-  trackDevices: true,
-  rotateRefreshTokens: "get-tokens",
-}, async ({ sandbox }) => {
-  const device = await newDevice(sandbox);
-  await confirm(sandbox, device);
-  const renew = (RefreshToken: unknown, fields: Body) =>
-    operate(sandbox, "GetTokensFromRefreshToken", {
-      RefreshToken,
-      ClientSecret: sandbox.settings.clientSecret,
-      ...fields,
-    });
-  const { RefreshToken } = device.login.result;
-  assertEquals(fault(await renew(RefreshToken, {})), INVALID);
-  const renewed = await renew(RefreshToken, { DeviceKey: device.deviceKey });
-  assertEquals(renewed.status, 200);
-  // The new token belongs to the same device.
-  assertEquals(fault(await renew(renewed.result.RefreshToken, {})), INVALID);
-});
-
-sandboxTest("a login from a known device gets no new one, an unknown device is refused", {
-  trackDevices: true,
-  challenge: "EMAIL_OTP",
-}, async ({ sandbox }) => {
-  const finish = async (responses: Body) => {
-    const asked = await enter(sandbox);
-    return await respond(sandbox, asked, { EMAIL_OTP_CODE: newestCode(sandbox), ...responses });
-  };
-  const login = await finish({});
-  const deviceKey = sandbox.devices[0]?.deviceKey ?? "";
-  await confirm(sandbox, { login, deviceKey });
-  const again = await finish({ DEVICE_KEY: deviceKey });
-  assertEquals(["NewDeviceMetadata" in again.result, sandbox.devices.length], [false, 1]);
-  assertEquals((await refresh(sandbox, again, { DEVICE_KEY: deviceKey })).status, 200);
-  assertMatch(fault(await finish({ DEVICE_KEY: "other" })), /ResourceNotFound.*Device does not/);
-});
-
 const FAULTS: [string, Body, Body, RegExp][] = [
-  ["a verifier in hexadecimal", { PasswordVerifier: "g".repeat(768) + "-" }, {}, /not base64/],
   ["a short verifier", { PasswordVerifier: base64(32) }, {}, /has 32 bytes, not 376 to 385/],
   ["a short salt", { Salt: base64(8) }, {}, /Salt has 8 bytes/],
-  ["no salt", { Salt: undefined }, {}, /Missing required parameter Salt/],
-  ["no verifier", {}, { DeviceSecretVerifierConfig: 1 }, /Missing .* DeviceSecretVerifierConfig/],
-  ["no name", {}, { DeviceName: "" }, /Missing required parameter DeviceName/],
   ["another device", {}, { DeviceKey: "other" }, /ResourceNotFoundException/],
   ["an access token that is none", {}, { AccessToken: "x" }, /Invalid Access Token/],
 ];

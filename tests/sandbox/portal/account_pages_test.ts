@@ -1,7 +1,7 @@
 /** The pages that replace a user's authenticator app and mailbox. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
-import { enter, newestCode, operate, respond } from "../identity_provider/steps.ts";
+import { enter, operate, respond } from "../identity_provider/steps.ts";
 import { portalCookie, SAME_SITE, sandboxTest } from "../requests.ts";
 
 async function signedIn(sandbox: Sandbox): Promise<{
@@ -60,30 +60,5 @@ sandboxTest("an authenticator is set up by pasting the secret or its otpauth add
     assertMatch(text, new RegExp(`>${await sandbox.totp()}<`));
     assert(!text.includes(secret), "the secret is shown");
     clock.advance(30);
-  }
-});
-
-sandboxTest("the message page shows what was sent to this user, newest first", {
-  challenge: "EMAIL_OTP",
-}, async ({ sandbox }) => {
-  const { page } = await signedIn(sandbox);
-  assertMatch((await page("/messages")).text, /No messages yet/);
-  const ada = { username: "ada", password: "Other-1", phone: "+15555550111" };
-  sandbox.addUser({ ...ada, challenge: "SMS_MFA" });
-  await enter(sandbox);
-  const first = newestCode(sandbox);
-  await enter(sandbox);
-  const second = newestCode(sandbox);
-  await enter(sandbox, ada);
-  const { text } = await page("/messages");
-  const codes = [...text.matchAll(/Your code is <strong class="code">(\d+)</g)];
-  assertEquals(codes.map(([, code]) => code), [second, first]);
-  assertMatch(text, /Mail to <strong>student@sandbox.example</);
-});
-
-sandboxTest("both pages need a sign-in", {}, async ({ sandbox }) => {
-  for (const path of ["/authenticator", "/messages"]) {
-    const { status, headers } = await sandbox.handle(new Request(sandbox.portalUrl + path));
-    assertEquals([status, headers.get("location")], [303, "/login"]);
   }
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
 import { callApi, logIn, sandboxTest } from "./requests.ts";
@@ -65,21 +65,6 @@ sandboxTest("API refuses a token from the second at which it expires", {
       'realm="data-platform"',
   );
 });
-
-sandboxTest(
-  "API responds with 403 and 404 to a valid token, and lists its paths",
-  {},
-  async ({ sandbox }) => {
-    assertEquals((await ask(sandbox, "/v1/admin/usage")).status, 403);
-    assertEquals((await ask(sandbox, "/v1/nothing-here")).status, 404);
-    const unknown = await ask(sandbox, "/v1/stations/atlantis");
-    assertEquals(unknown.status, 404);
-    assertMatch((await unknown.json()).message, /the stations are gull-harbor/);
-    const { paths, parameters } = await (await ask(sandbox, "/")).json();
-    assert(paths.includes("/v1/stations/{id}/observations"), paths);
-    assertEquals(Object.keys(parameters), ["from", "to", "limit", "page"]);
-  },
-);
 
 sandboxTest("observations come in pages that link to the next one", {}, async ({ sandbox }) => {
   let path: string | null =
@@ -150,39 +135,6 @@ sandboxTest(
 );
 
 const PARQUET = "/v1/stations/gull-harbor/observations.parquet";
-const MAP = "/v1/maps/temperature.tif";
-const CSV = "/v1/stations/gull-harbor/observations.csv";
-
-sandboxTest("files of the API can be read in ranges", {}, async ({ sandbox }) => {
-  for (const path of [PARQUET, MAP, CSV]) {
-    const whole = await ask(sandbox, path);
-    const etag = whole.headers.get("etag") ?? "";
-    const bytes = new Uint8Array(await whole.arrayBuffer());
-    const { length } = bytes;
-    assertEquals(whole.headers.get("accept-ranges"), "bytes");
-    assertEquals(whole.headers.get("content-length"), `${length}`);
-    const all = [200, null, length];
-    const end = [206, `bytes ${length - 8}-${length - 1}/${length}`, 8];
-    const none = [416, `bytes */${length}`, 0];
-    const cases: [HeadersInit, unknown[]][] = [
-      [{ range: "bytes=100-199" }, [206, `bytes 100-199/${length}`, 100]],
-      [{ range: `bytes=${length - 8}-` }, end],
-      [{ range: `bytes=${length - 8}-${length + 50}`, "if-range": etag }, end],
-      [{ range: "bytes=-8", "if-range": '"another"' }, all],
-      [{ range: "bytes=0-1,5-6" }, all],
-      [{ range: `bytes=${length}-` }, none],
-      [{ range: "bytes=-0" }, none],
-    ];
-    for (const [headers, expected] of cases) {
-      const part = await ask(sandbox, path, { headers });
-      const range = part.headers.get("content-range");
-      const received = new Uint8Array(await part.arrayBuffer());
-      assertEquals([part.status, range, received.length], expected, JSON.stringify(headers));
-      const start = Number(/\d+/.exec(range ?? "")?.[0] ?? 0);
-      assertEquals(received, bytes.subarray(start, start + received.length));
-    }
-  }
-});
 
 /** The lines of the CSV, without its header. */
 async function csvRows(sandbox: Sandbox, station: string): Promise<string[]> {

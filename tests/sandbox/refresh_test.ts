@@ -130,25 +130,6 @@ const ROTATIONS = [["initiate-auth", refresh, /has been revoked/], [
 for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
   const name = `rotateRefreshTokens "${rotateRefreshTokens}"`;
 
-  sandboxTest(`${name}: of two successors within the grace only the newest refreshes`, {
-    rotateRefreshTokens,
-    graceSeconds: 10,
-  }, async ({ sandbox, clock }) => {
-    const { RefreshToken } = await logIn(sandbox);
-    const first = (await use(sandbox, RefreshToken)).result.RefreshToken;
-    clock.advance(1);
-    const second = (await use(sandbox, RefreshToken)).result.RefreshToken;
-    assertMatch(fault(await use(sandbox, first)), refused);
-    const third = await use(sandbox, second);
-    assertEquals(third.status, 200);
-    // The second was replaced just now and has its own grace period; that of the first one is over.
-    const fourth = await use(sandbox, second);
-    assertEquals(fourth.status, 200);
-    assertMatch(fault(await use(sandbox, first)), refused);
-    assertMatch(fault(await use(sandbox, third.result.RefreshToken)), refused);
-    assertEquals((await use(sandbox, fourth.result.RefreshToken)).status, 200);
-  });
-
   sandboxTest(`${name}: a fork ends what came of the other successor, too`, {
     rotateRefreshTokens,
     graceSeconds: 10,

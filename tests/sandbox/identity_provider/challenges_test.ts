@@ -1,5 +1,5 @@
 /** Operations of the sandbox's token endpoint beside login and refresh. */
-import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { type Answer, type Body, fault, sandboxAt, sandboxTest } from "../requests.ts";
 import {
   enter,
@@ -12,8 +12,6 @@ import {
 } from "./steps.ts";
 
 const EXPIRED = "400 NotAuthorizedException: Invalid session for the user, session is expired.";
-const USED =
-  "400 NotAuthorizedException: Invalid session for the user, session can only be used once.";
 const NEW_PASSWORD = "Chosen-Entry-2";
 
 function assertSignedIn(answer: Answer): void {
@@ -58,43 +56,6 @@ sandboxTest(
     }
   },
 );
-
-const SENT: [string, string, string, RegExp][] = [
-  ["SMS_MFA", "SMS", "+*******0100", /^\d{6}$/],
-  ["EMAIL_OTP", "EMAIL", "s***@s***", /^\d{8}$/],
-];
-
-for (const [challenge, medium, masked, form] of SENT) {
-  sandboxTest(`${challenge} takes the code that was sent, and an older one is expired`, {
-    challenge,
-  }, async ({ sandbox }) => {
-    await enter(sandbox);
-    const older = newestCode(sandbox);
-    const asked = await enter(sandbox);
-    const { CODE_DELIVERY_DELIVERY_MEDIUM, CODE_DELIVERY_DESTINATION } = told(asked);
-    assertEquals([CODE_DELIVERY_DELIVERY_MEDIUM, CODE_DELIVERY_DESTINATION], [medium, masked]);
-    assertMatch(newestCode(sandbox), form);
-    const answer = (code: string) => respond(sandbox, asked, { [`${challenge}_CODE`]: code });
-    assertMatch(fault(await answer(older)), /^400 ExpiredCodeException: Invalid code provided/);
-    assertMatch(fault(await answer("1")), /^400 CodeMismatchException: Invalid code/);
-    assertSignedIn(await answer(newestCode(sandbox)));
-    assertEquals(fault(await answer(newestCode(sandbox))), USED);
-  });
-}
-
-sandboxTest("CUSTOM_CHALLENGE asks again after a wrong answer, three times in all", {
-  challenge: "CUSTOM_CHALLENGE",
-}, async ({ sandbox }) => {
-  let asked = await enter(sandbox);
-  for (let wrong = 0; wrong < 2; wrong++) {
-    const again = await respond(sandbox, asked, { ANSWER: "no" });
-    assertEquals(again.body.ChallengeName, "CUSTOM_CHALLENGE");
-    assertNotEquals(again.body.Session, asked.body.Session);
-    asked = again;
-  }
-  assertMatch(fault(await respond(sandbox, asked, {})), /Incorrect username or password/);
-  assertEquals(fault(await respond(sandbox, asked, { ANSWER: "x" })), EXPIRED);
-});
 
 sandboxTest(
   "three wrong codes end the session, two do not",

@@ -1,5 +1,4 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { decodeJwt } from "npm:jose@^6";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import {
   type Answer,
@@ -68,17 +67,6 @@ sandboxTest(
     assertEquals(await refresh(sandbox, RefreshToken), "200");
   },
 );
-
-sandboxTest("without revocation tokens have no origin_jti and cannot be revoked", {
-  revocation: false,
-}, async ({ sandbox }) => {
-  const { RefreshToken, AccessToken, IdToken } = await logIn(sandbox);
-  for (const token of [AccessToken, IdToken]) {
-    assertEquals("origin_jti" in decodeJwt(String(token)), false);
-  }
-  assertMatch(fault(await revoke(sandbox, RefreshToken)), /^400 UnsupportedOperationException/);
-  assertEquals(await refresh(sandbox, RefreshToken), "200");
-});
 
 sandboxTest(
   "GlobalSignOut ends all logins of the user, and no others",

@@ -47,26 +47,6 @@ const [client, cli, toolkit, sandboxModule, demo] = await Promise.all(
 const commands = new Map([...cli].filter(([path]) => !path.startsWith("src/sandbox/")));
 const sandbox = new Map([...sandboxModule, ...within("src/sandbox/", cli)]);
 
-/** The first chain of imports that leads from a module back to itself. */
-function cycleIn(graph: Graph): readonly string[] | undefined {
-  const done = new Set<string>();
-  const visit = (path: string, way: readonly string[]): readonly string[] | undefined => {
-    if (way.includes(path)) return [...way.slice(way.indexOf(path)), path];
-    if (done.has(path)) return undefined;
-    for (const next of graph.get(path)?.own ?? []) {
-      const cycle = visit(next, [...way, path]);
-      if (cycle) return cycle;
-    }
-    done.add(path);
-    return undefined;
-  };
-  return [...graph.keys()].map((path) => visit(path, [])).find((cycle) => cycle !== undefined);
-}
-
-Deno.test("imports run in one direction, including those of types", () => {
-  for (const graph of [client, toolkit, sandbox, demo]) assertEquals(cycleIn(graph), undefined);
-});
-
 /** The layers of the client, from the top: a file imports from its own layer and those below. */
 const CLIENT = [
   "mod.ts",
@@ -129,14 +109,6 @@ Deno.test("a file imports only from its own layer and those below", () => {
     assertEquals(upwardIn(graph, layers).filter((each) => !start.test(each)), []);
   }
   assertEquals(upwardIn(within("src/demo/", demo), DEMO), []);
-});
-
-Deno.test("nothing but the toolkit for notebooks imports it, and it knows no session", () => {
-  for (const graph of [client, commands, demo]) {
-    assertEquals([...within("src/notebook/", graph).keys()], []);
-  }
-  const below = /^src\/(notebook|platform|errors)\//;
-  assertEquals([...toolkit.keys()].filter((path) => !below.test(path)), []);
 });
 
 Deno.test("importing the module needs no import map: packages are imported by their full specifiers", () => {

@@ -2,32 +2,10 @@
  * The benchmark itself: its arithmetic, and that every part of it runs. What it measures is in
  * bench/README.md.
  */
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { replaceBlock } from "../../bench/document.ts";
-import { interleave } from "../../bench/interleave.ts";
 import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
-import { fittedExponent, median, medianInterval, summarize } from "../../bench/stats.ts";
 import { NO_REDIS } from "../support/redis_server.ts";
-
-Deno.test("summarize() compares samples of the same round", () => {
-  assertEquals(median([9, 1, 2, 3]), 2.5);
-  // Samples of one round are alike, those of different rounds are not.
-  const rounds = [1, 2, 3, 40, 5, 600, 7, 8];
-  const { median: middle, ratio, interval } = summarize(rounds.map((it) => it * 2), rounds);
-  assertEquals([middle, ratio, ...interval], [12, 2, 2, 2]);
-});
-
-Deno.test("medianInterval() is the same each time, and narrower the more values there are", () => {
-  const values = (count: number) =>
-    Array.from({ length: count }, (_, at) => 1 + Math.sin(at * at) / 10);
-  const [low, high] = medianInterval(values(100));
-  assertEquals(medianInterval(values(100)), [low, high]);
-  assert(low < median(values(100)) && median(values(100)) < high);
-  const [lower, higher] = medianInterval(values(2_500));
-  assertAlmostEquals((high - low) / (higher - lower), 5, 2);
-  assertEquals(medianInterval([1, 1, 1]), [-Infinity, Infinity]);
-});
 
 Deno.test("a target is decided when the whole interval is on one side of it", () => {
   const verdict = (wanted: Target["wanted"], interval?: [number, number]) =>
@@ -45,29 +23,6 @@ Deno.test("a target is decided when the whole interval is on one side of it", ()
   assertEquals(verdict("at least", [1.04, 1.05]), "met");
   assertEquals(verdict("at least", [0.98, 1.02]), "missed");
   assertEquals([verdict("at most"), verdict("at least")], ["met", "missed"]);
-});
-
-Deno.test("fittedExponent() finds the power of a curve", () => {
-  const sizes = [1, 10, 100, 1_000];
-  assertAlmostEquals(fittedExponent(sizes, sizes.map((size) => 7 * size ** 1.5)), 1.5);
-});
-
-Deno.test("interleave() measures all subjects in every round, each first in its turn", async () => {
-  const order: string[] = [];
-  const subjects = ["a", "b", "c"].map((name) => ({
-    name,
-    measure: () => Promise.resolve(order.push(name)),
-  }));
-  const samples = await interleave(subjects, 3, 0);
-  assertEquals(order.join(""), "abcbcacab");
-  assertEquals([...samples.values()].map((each) => each.length), [3, 3, 3]);
-});
-
-Deno.test("replaceBlock() replaces the text between its marks, and nothing else", () => {
-  const text = "a\n<!-- bench:x -->\nold\n<!-- /bench:x -->\nb\n";
-  const replaced = replaceBlock(text, "x", "new");
-  assertEquals(replaced, "a\n<!-- bench:x -->\n\nnew\n\n<!-- /bench:x -->\nb\n");
-  assertThrows(() => replaceBlock(text, "y", "new"), Error, "y");
 });
 
 Deno.test("every part of the benchmark runs and prints JSON", async () => {

@@ -115,23 +115,6 @@ Deno.test("the demo runs all steps with the permissions of its task, whatever th
   await assertNoSecret(run.out);
 });
 
-Deno.test("deno task demo runs all steps without a program deno on the path", async () => {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["task", "--quiet", "demo"],
-    cwd: ROOT,
-    env: { PATH: "" },
-    stdin: "null",
-  }).output();
-  const [out = "", err = ""] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  assertPassed({ code, out, err });
-});
-
-Deno.test("the demo with all permissions ignores the user's environment", async () => {
-  const run = await runDemo({ flags: ["-A"], env: HOSTILE });
-  assertPassed(run);
-  await assertNoSecret(run.out);
-});
-
 Deno.test("the demo stops at a step that fails, and says what was seen", async () => {
   const flags = FLAGS.filter((flag) => !flag.startsWith("--allow-run"));
   const { code, out, err } = await runDemo({ flags });
@@ -143,14 +126,6 @@ Deno.test("the demo stops at a step that fails, and says what was seen", async (
   assertEquals(out.match(/^\d\. /gm)?.length, 6);
   assert(!out.includes("steps passed"));
   await assertNoSecret(out + err);
-});
-
-Deno.test("if it cannot start, the demo says so and exits with 1", async () => {
-  const missing = `${Deno.cwd()}/no-such-folder`;
-  const env = { TMPDIR: missing, TMP: missing, TEMP: missing };
-  const { code, err } = await runDemo({ env });
-  assertEquals(code, 1);
-  assertStringIncludes(err, "The start failed.\n");
 });
 
 Deno.test({

@@ -155,16 +155,3 @@ Deno.test("docs/architecture.md says where to change what, in files that exist",
   assert(paths.length > 10, `${paths}`);
   for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
 });
-
-Deno.test("the identifiers in CONTRIBUTING.md exist in their files", () => {
-  const places: [name: string, path: string][] = [
-    ["CODES", "src/errors/codes.ts"],
-    ["SETTING_CHECKS", "src/provider/checks.ts"],
-    ["STEPS", "src/provider/challenges.ts"],
-    ["SessionOptions", "src/settings/options.ts"],
-  ];
-  for (const [name, path] of places) {
-    assert(PAGE.includes(`\`${name}\``) && PAGE.includes(path), name);
-    assertMatch(documentText(path), new RegExp(`^(export )?(const|interface) ${name}\\b`, "m"));
-  }
-});

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { type AuthError, configure, createSession, type SessionOptions } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import { examplesIn, SOURCES } from "../support/examples.ts";
@@ -67,37 +66,6 @@ Deno.test("every exported function has an example, and no hover cites another do
   // The text of a hover can be understood without another document.
   const cited = found.filter(([, each]) => /\bsections? \d/.test(JSON.stringify(each)));
   assertEquals(cited.map(([name]) => name), []);
-});
-
-/** The part of a function's description about the errors of this class. */
-function thrownBy(name: string, errorClass: string): string {
-  const before = documentText("src/default_session.ts").split(`export function ${name}(`)[0] ?? "";
-  const doc = before.slice(before.lastIndexOf("/**"));
-  return new RegExp(`@throws \\{${errorClass}\\}([^@]*)`).exec(doc)?.[1] ?? "";
-}
-
-Deno.test("configure() and createSession() name the options whose values they check at once", () => {
-  const wrong: SessionOptions[] = [
-    { authUrl: "ftp://provider.example" },
-    { apiBaseUrl: "ftp://api.example" },
-    { timeoutMs: -1 },
-    { envFile: "https://files.example/.env" },
-    { exportEnv: "all" as "both" },
-  ];
-  for (const call of [configure, createSession]) {
-    const codeOf = (options: SessionOptions): string | undefined => {
-      try {
-        call(options);
-        return undefined;
-      } catch (error) {
-        return (error as AuthError).code;
-      }
-    };
-    const doc = thrownBy(call.name, "ConfigError");
-    const named = wrong.filter((each) => doc.includes(`\`${Object.keys(each)}\``));
-    assertEquals(wrong.filter((each) => codeOf(each) === "INVALID_SETTING"), named, call.name);
-    assertEquals(codeOf({ username: "a\nb" }) !== undefined, doc.includes("control character"));
-  }
 });
 
 Deno.test("the hover of a code describes each of its values, as explain does", () => {

@@ -2,7 +2,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { delimiter as PATH_SEPARATOR } from "node:path";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
-import { jwt } from "../support/answers.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { documentText } from "../support/documented_flags.ts";
@@ -84,11 +83,6 @@ def read_csv(source, storage_options=None, **others):
         source = urllib.request.urlopen(request)
     return source.read().splitlines()[1:]
 `;
-
-/** How pandas would send the header itself. */
-const WITH_STORAGE_OPTIONS = `
-hours = pd.read_csv(f"{API}/v1/stations/gull-harbor/observations.csv", storage_options=auth.headers())
-print(len(hours))`;
 
 // Calls until the third token, and never with an expired one.
 const THREE_TOKENS = `
@@ -172,14 +166,6 @@ subject(NO_SHELL, "the Python page", (test) => {
         const { stdout, stderr } = await run(interpreter, "-c", code);
         assertEquals([stdout, stderr], ["1 1\n", ""]);
         assertEquals([sentTo, received], [[true, true], [false]]);
-        // This is why the page warns of `storage_options`.
-        const old = await run(
-          interpreter,
-          "-c",
-          `${code}\nauth = session.auth${WITH_STORAGE_OPTIONS}`,
-        );
-        assertEquals([old.stdout, old.stderr], ["1 1\n1\n", ""]);
-        assertEquals(received, [false, false, true]);
       }),
   });
 
@@ -193,44 +179,6 @@ subject(NO_SHELL, "the Python page", (test) => {
           stderr,
           /\nRuntimeError: There is no session \(.*empty\.env.* does not exist\); check its path, .*\n$/,
         );
-      }),
-  });
-
-  test({
-    ...needing(noPython, "a token that does not say when it expires is used"),
-    fn: () =>
-      inPlace(async ({ sandbox, run }) => {
-        const ACCESS_TOKEN = jwt({ client_id: sandbox.settings.clientId });
-        const script = `import os\nos.environ["ACCESS_TOKEN"] = "${ACCESS_TOKEN}"\n${headers()}`;
-        const { stdout, stderr } = await run(python ?? "", "-c", script);
-        assertEquals(stderr, "");
-        assert(stdout === `bearer ${ACCESS_TOKEN}\n`);
-      }),
-  });
-
-  test({
-    ...needing(noPython, "without the command, the exception says that it is missing"),
-    fn: () =>
-      inPlace(async ({ folder, run }) => {
-        await Deno.remove(`${folder}/platform-auth`);
-        const script = `import os\nos.environ["PATH"] = "/nowhere"\n${headers()}`;
-        const { code, stderr } = await run(python ?? "", "-c", script);
-        assertEquals(code, 1);
-        assertMatch(stderr, /\nRuntimeError: The command platform-auth is not on the PATH .*\n$/);
-      }),
-  });
-
-  test({
-    ...needing(noPython, "in a folder without a .env, the class uses the user's own file"),
-    fn: () =>
-      inPlace(async ({ folder, run }) => {
-        await Deno.mkdir(`${folder}/config/platform-auth`, { recursive: true });
-        await Deno.rename(`${folder}/.env`, `${folder}/config/platform-auth/.env`);
-        const script =
-          `import os\nos.environ["XDG_CONFIG_HOME"] = "${folder}/config"\n${headers()}`;
-        const { stdout, stderr } = await run(python ?? "", "-c", script);
-        assertEquals(stderr, "");
-        assert(/^bearer eyJ/.test(stdout));
       }),
   });
 

@@ -7,7 +7,6 @@ import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { makeCertificates, NO_OPENSSL, startProxy } from "../support/tls_and_proxy.ts";
-import { codeCells, readNotebook } from "../notebooks/notebook.ts";
 
 const RECIPES = documentText("docs/recipes.md");
 const ON_LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
@@ -119,33 +118,4 @@ Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in t
     assertEquals(secrets.includes(""), false);
     assertEquals(repeatedPart(text, secrets), undefined);
   });
-});
-
-/** Whether the code is part of another one, however both are broken into lines. "…" stands for anything. */
-function isPartOf(text: string, code: string): boolean {
-  const bare = (words: string) => words.replace(/\s+/g, "").replace(/,(?=[}\])])/g, "");
-  let at = 0;
-  return text.split("…").map(bare).every((piece) => {
-    const found = bare(code).indexOf(piece, at);
-    at = found + piece.length;
-    return found >= 0;
-  });
-}
-
-Deno.test("coming from pandas: each line of the table is one of notebook 04, which runs in the tests", async () => {
-  const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
-  const [table = ""] = section.split(/^## /m);
-  const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);
-  assert(rows.length > 14, `${rows.length} rows`);
-  const notebook = await readNotebook(
-    new URL("../../notebooks/04_explore_data.ipynb", import.meta.url),
-  );
-  const code = codeCells(notebook).map(({ cell }) => cell.source).join("\n");
-  const lines = rows.flatMap((here) => [...here.matchAll(/`([^`]+)`/g)].map(([, text]) => text));
-  const missing = lines.filter((text = "") => text !== ".env" && !isPartOf(text, code));
-  assertEquals(missing, []);
-  const packages = (text: string) =>
-    [...text.matchAll(/from "(npm:[^"]+)"/g)].map(([, name]) => name).sort();
-  assertEquals(packages(table), packages(code), "the page imports the notebook's versions");
-  assertEquals(isPartOf("await plot({ … marks: (Plot) => Plot.barY(", code), false);
 });

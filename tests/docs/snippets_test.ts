@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { delimiter as PATH_SEPARATOR } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSession } from "../../mod.ts";
@@ -143,10 +143,3 @@ function snippetTest(test: typeof Deno.test, { language, place, text }: Snippet)
     },
   });
 }
-
-Deno.test("the documents contain snippets of each known kind, and of no other", () => {
-  const kinds = DOCUMENTS.flatMap(snippetsOf).map(({ language }) => language);
-  for (const kind of ["ts", "sh"]) assert(kinds.includes(kind), kind);
-  const known = ["ts", "sh", "py", "ini", "yaml", "json", "mermaid", "text"];
-  for (const kind of kinds) assert(known.includes(kind), kind);
-});

@@ -59,17 +59,6 @@ const FILES = [
   ...["notebook.js.map", "package.json", "sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
 ];
 
-Deno.test("package.json tells what a search and a registry want to know", () => {
-  const info = JSON.parse(Deno.readTextFileSync(`${DIST}package.json`));
-  const [, repository] = /^ {2}"repository": "(.+)"/m.exec(
-    Deno.readTextFileSync(`${ROOT}deno.json`),
-  ) ?? [];
-  assertEquals(info.repository?.url, repository && `git+${repository}.git`);
-  assertEquals([info.license, info.engines], ["MIT", { deno: ">=2.9.1" }]);
-  assertMatch(info.description, /^[A-Z].{30,}[^.]$/);
-  for (const word of ["deno", "jupyter", "jwt", "mfa"]) assert(info.keywords.includes(word), word);
-});
-
 Deno.test("deno publish would take all files", async () => {
   const told = await run(
     Deno.execPath(),
@@ -140,28 +129,4 @@ Deno.test("what is bundled is named with its license, and no source lies outside
     const known = /^(src\/[\w/.-]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
   }
-});
-
-Deno.test("the functions of a login are compiled with the file, those of the doctor are not", () => {
-  const text = Deno.readTextFileSync(`${DIST}mod.js`);
-  // Parentheses tell V8 to compile a function at once, so that Deno's cache holds it compiled.
-  for (
-    const eager of ["computeSecretHash=(async function(", '"src/provider/checks.ts":(function(']
-  ) {
-    assertStringIncludes(text, eager);
-  }
-  assertStringIncludes(text, "async function diagnose(");
-  assert(!text.includes("util_exports"), "of zod's util only what is used is there");
-});
-
-Deno.test("the import map of the released files has all names that tests import", () => {
-  const importsOf = (path: string): Record<string, string> =>
-    JSON.parse(Deno.readTextFileSync(`${ROOT}tests/${path}`)).imports;
-  assertEquals(importsOf("release/import_map.json"), {
-    ...importsOf("imports.json"),
-    "../../mod.ts": "../../dist/mod.js",
-    "../../src/sandbox/mod.ts": "../../dist/sandbox.js",
-    "../../src/cli.ts": "../../dist/cli.js",
-    "../../src/notebook/mod.ts": "../../dist/notebook.js",
-  });
 });

@@ -17,15 +17,3 @@ Deno.test("only the job that publishes may prove who it is, and it checks the ta
   assertEquals(places, places.toSorted((a, b) => a - b));
   assert(!places.includes(-1), `${places}`);
 });
-
-Deno.test("one version of Deno stands in all that installs it", () => {
-  const files = [
-    ...[".ci/run", "binder/Dockerfile", `${FOLDER}publish.yml`, "CONTRIBUTING.md"],
-    ".ci/npm/package.json",
-  ];
-  const versions = files.map((path) =>
-    read(path).match(/(?<=deno@|deno-version: |Deno |"@deno\/.+": ")2\.\d+\.\d+/g)
-  );
-  assertEquals(new Set(versions.flat()).size, 1, JSON.stringify(versions));
-  assertEquals(versions.at(-1)?.length, 6);
-});

@@ -44,15 +44,6 @@ const FAULTS: Readonly<
       store.record = await change(store.record) ?? store.record;
     },
   })],
-  "reads before it has the lock": ["excludes", (store) => ({
-    read: () => store.read(),
-    async update(change) {
-      const now = store.record;
-      await store.inTurn(async () => {
-        store.record = await change(now) ?? now;
-      });
-    },
-  })],
   "keeps the lock after a rejection": ["releases", (store, end) => {
     let isStuck = false;
     return {
@@ -88,14 +79,6 @@ const FAULTS: Readonly<
     },
     update: (change) => store.update(change),
   })],
-  "cuts long values": ["keeps", (store) => ({
-    read() {
-      const lines = Object.entries(store.record ?? {});
-      const cut = lines.map(([name, value]) => [name, value.slice(0, 4_000)]);
-      return Promise.resolve(Object.fromEntries(cut));
-    },
-    update: (change) => store.update(change),
-  })],
   "removes the record for undefined": ["leaves", (store) => ({
     read: () => store.read(),
     update: (change) =>
@@ -106,10 +89,6 @@ const FAULTS: Readonly<
   "does not pass the record": ["passes", (store) => ({
     read: () => store.read(),
     update: (change) => store.update(() => change()),
-  })],
-  "calls its function twice": ["passes", (store) => ({
-    read: () => store.read(),
-    update: (change) => store.update(async (now) => (await change(now), await change(now))),
   })],
   "hides the error of its function": ["rejects", (store) => ({
     read: () => store.read(),

@@ -1,5 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
-import { fromArrayBuffer } from "geotiff";
+import { assertEquals, assertMatch } from "@std/assert";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
 import { callApi, logIn, sandboxTest } from "./requests.ts";
@@ -38,7 +37,7 @@ sandboxTest(
       [`bearer ${RefreshToken}`, /not a signed token/, /invalid_token/],
       [`bearer ${AccessToken}x`, /signature|not a signed token/, /invalid_token/],
     ];
-    for (const path of ["/v1/stations", "/v1/nothing-here", "/v1/admin/usage"]) {
+    for (const path of ["/v1/stations", "/v1/nothing-here"]) {
       for (const [authorization, message, challenge] of cases) {
         const headers: HeadersInit = authorization === undefined ? {} : { authorization };
         const response = await callApi(sandbox, path, undefined, { headers });
@@ -66,21 +65,6 @@ sandboxTest("API refuses a token from the second at which it expires", {
       'realm="data-platform"',
   );
 });
-
-sandboxTest(
-  "API responds with 403 and 404 to a valid token, and lists its paths",
-  {},
-  async ({ sandbox }) => {
-    assertEquals((await ask(sandbox, "/v1/admin/usage")).status, 403);
-    assertEquals((await ask(sandbox, "/v1/nothing-here")).status, 404);
-    const unknown = await ask(sandbox, "/v1/stations/atlantis");
-    assertEquals(unknown.status, 404);
-    assertMatch((await unknown.json()).message, /the stations are gull-harbor/);
-    const { paths, parameters } = await (await ask(sandbox, "/")).json();
-    assert(paths.includes("/v1/stations/{id}/observations"), paths);
-    assertEquals(Object.keys(parameters), ["from", "to", "limit", "page"]);
-  },
-);
 
 sandboxTest("observations come in pages that link to the next one", {}, async ({ sandbox }) => {
   let path: string | null =
@@ -114,16 +98,9 @@ sandboxTest("the CSV contains the same rows as the JSON", {}, async ({ sandbox }
 });
 
 const BAD_QUERIES: [string, RegExp][] = [
-  ["from=yesterday", /"from" must be a date such as/],
   ["from=2025-02-30", /"from" must be a date such as/],
-  ["to=2025-13-01", /"to" must be a date such as/],
-  ["to=", /"to" must be a date such as/],
   ["from=2025-06-02&to=2025-06-01", /"from" must be earlier than "to"/],
-  ["from=2025-06-02&from=2025-06-03", /"from" is given more than once/],
-  ["limit=0", /"limit" must be a whole number, 1 to 5000/],
   ["limit=5001", /"limit" must be a whole number, 1 to 5000/],
-  ["limit=ten", /"limit" must be a whole number, 1 to 5000/],
-  ["page=0", /"page" must be a whole number, 1 or more/],
   ["from=2025-06-01&to=2025-06-02&page=2", /"page" must be 1 to 1/],
   ["start=2025-06-01", /Unknown parameter "start"/],
 ];
@@ -137,25 +114,6 @@ sandboxTest("observations refuse a bad query and list the parameters", {}, async
     assertMatch(message, /(parameters are|use one of) from, to, limit, page/);
   }
 });
-
-sandboxTest(
-  "annotations echo a JSON body, uploads return size and digest",
-  {},
-  async ({ sandbox }) => {
-    const post = async (path: string, body: BodyInit) => {
-      const response = await ask(sandbox, path, { method: "POST", body });
-      return { status: response.status, ...await response.json() };
-    };
-    const annotation = { note: "frost" };
-    const created = await post("/v1/annotations", JSON.stringify(annotation));
-    assertEquals(created, { status: 201, id: "annotation-1", by: "student", annotation });
-    assertMatch((await post("/v1/annotations", "")).message, /empty/);
-    assertEquals((await post("/v1/annotations", "{")).status, 400);
-    const { bytes, sha256 } = await post("/v1/uploads", new TextEncoder().encode("abc"));
-    const expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    assertEquals([bytes, sha256], [3, expected]);
-  },
-);
 
 sandboxTest(
   "download redirects to a signed URL that refuses a token and expires",
@@ -177,42 +135,6 @@ sandboxTest(
 );
 
 const PARQUET = "/v1/stations/gull-harbor/observations.parquet";
-const MAP = "/v1/maps/temperature.tif";
-const CSV = "/v1/stations/gull-harbor/observations.csv";
-
-for (const path of [PARQUET, MAP, CSV]) {
-  sandboxTest(`${path} can be read in ranges`, {}, async ({ sandbox }) => {
-    const whole = await ask(sandbox, path);
-    const etag = whole.headers.get("etag") ?? "";
-    const bytes = new Uint8Array(await whole.arrayBuffer());
-    const { length } = bytes;
-    assertEquals(whole.headers.get("accept-ranges"), "bytes");
-    assertEquals(whole.headers.get("content-length"), `${length}`);
-    const all = [200, null, length];
-    const end = [206, `bytes ${length - 8}-${length - 1}/${length}`, 8];
-    const none = [416, `bytes */${length}`, 0];
-    const cases: [HeadersInit, unknown[]][] = [
-      [{ range: "bytes=100-199" }, [206, `bytes 100-199/${length}`, 100]],
-      [{ range: `bytes=${length - 8}-` }, end],
-      [{ range: "bytes=-8" }, end],
-      [{ range: `bytes=${length - 8}-${length + 50}`, "if-range": etag }, end],
-      [{ range: "bytes=-8", "if-range": '"another"' }, all],
-      ...["bytes=-", "bytes=9-3", "bytes=0-1,5-6", "rows=0-1"].map((range) =>
-        [{ range }, all] as [HeadersInit, unknown[]]
-      ),
-      [{ range: `bytes=${length}-` }, none],
-      [{ range: "bytes=-0" }, none],
-    ];
-    for (const [headers, expected] of cases) {
-      const part = await ask(sandbox, path, { headers });
-      const range = part.headers.get("content-range");
-      const received = new Uint8Array(await part.arrayBuffer());
-      assertEquals([part.status, range, received.length], expected, JSON.stringify(headers));
-      const start = Number(/\d+/.exec(range ?? "")?.[0] ?? 0);
-      assertEquals(received, bytes.subarray(start, start + received.length));
-    }
-  });
-}
 
 /** The lines of the CSV, without its header. */
 async function csvRows(sandbox: Sandbox, station: string): Promise<string[]> {
@@ -235,35 +157,5 @@ sandboxTest(
       [time.toISOString().replace(".000Z", "Z"), ...Object.values(values)].join(",")
     );
     assertEquals(lines, await csvRows(sandbox, "gull-harbor"));
-  },
-);
-
-sandboxTest("the map has a station's own mean at its place", {}, async ({ sandbox }) => {
-  const map = await fromArrayBuffer(await (await ask(sandbox, MAP)).arrayBuffer());
-  const values = (await csvRows(sandbox, "snow-pass")).map((line) => Number(line.split(",")[1]));
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  // Snow Pass: 46.94 north and 11.43 east.
-  const image = await map.getImage();
-  const [[west = 0, , , north = 0], [degrees = 1]] = [
-    image.getBoundingBox(),
-    image.getResolution(),
-  ];
-  const [x, y] = [Math.floor((11.43 - west) / degrees), Math.floor((north - 46.94) / degrees)];
-  const [pixel] = await image.readRasters({ window: [x, y, x + 1, y + 1], interleave: true });
-  assertAlmostEquals(Number(pixel), mean, 0.2);
-});
-
-sandboxTest(
-  "apiRequests lists the calls without query and token",
-  {},
-  async ({ sandbox, clock }) => {
-    const authorization = await sandbox.portalToken();
-    await callApi(sandbox, "/v1/whoami?code=secret", undefined, { headers: { authorization } });
-    await callApi(sandbox, "/v1/stations", "nonsense", { method: "POST" });
-    const at = new Date(clock.now());
-    assertEquals([...sandbox.apiRequests], [
-      { method: "GET", path: "/v1/whoami", status: 200, authorized: true, at },
-      { method: "POST", path: "/v1/stations", status: 401, authorized: false, at },
-    ]);
   },
 );

@@ -28,23 +28,6 @@ sandboxTest("a failure responds with the given headers and body, and affects one
   assertEquals(await response.text(), "<h1>busy</h1>");
 });
 
-sandboxTest("failure with an empty body alone is a 200 without content", {
-  failures: [{ at: "token", body: "" }],
-}, async ({ sandbox }) => {
-  const request = new Request(sandbox.authUrl, { method: "POST", body: "{}" });
-  const response = await sandbox.handle(request);
-  assertEquals([response.status, await response.text()], [200, ""]);
-});
-
-sandboxTest("failures may be changed at any time and run in order", {}, async ({ sandbox }) => {
-  await logIn(sandbox);
-  sandbox.failures.push({ at: "token", status: 500, times: 1 }, { at: "token", status: 429 });
-  assertEquals((await send(sandbox, loginBody(sandbox))).status, 500);
-  assertEquals((await send(sandbox, loginBody(sandbox))).status, 429);
-  sandbox.failures.length = 0;
-  await logIn(sandbox);
-});
-
 sandboxTest("delayMs ends with the caller's signal, and the request is not processed", {
   failures: [{ at: "api", delayMs: 60_000, times: 1 }],
 }, async ({ sandbox }) => {

@@ -1,15 +1,6 @@
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
-import {
-  fault,
-  hash,
-  logIn,
-  loginBody,
-  refreshBody,
-  sandboxAt,
-  sandboxTest,
-  send,
-} from "./requests.ts";
+import { fault, logIn, loginBody, refreshBody, sandboxTest, send } from "./requests.ts";
 
 const WRONG = "400 NotAuthorizedException: Incorrect username or password.";
 const LOCKED = "400 NotAuthorizedException: Password attempts exceeded";
@@ -53,33 +44,4 @@ sandboxTest("throttlePerSecond refuses what is over the limit in any one second"
   clock.advance(0.4);
   assertEquals(await refresh(), "200");
   assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
-});
-
-sandboxTest(
-  "addUser adds users who can log in, or are refused by their status",
-  {},
-  async ({ sandbox }) => {
-    const login = async (username: string): Promise<string> => {
-      const parameters = {
-        USERNAME: username,
-        PASSWORD: "Other-1",
-        SECRET_HASH: hash(sandbox, username),
-      };
-      const answer = await send(sandbox, loginBody(sandbox, parameters));
-      return answer.status === 200 ? "200" : fault(answer);
-    };
-    sandbox.addUser({ username: "good", password: "Other-1" });
-    sandbox.addUser({ username: "new", password: "Other-1", status: "unconfirmed" });
-    sandbox.addUser({ username: "old", password: "Other-1", status: "reset-required" });
-    assertEquals(await login("good"), "200");
-    assertMatch(await login("new"), /^400 UserNotConfirmedException/);
-    assertMatch(await login("old"), /^400 PasswordResetRequiredException/);
-    assertThrows(() => sandbox.addUser({ username: "good", password: "x" }), TypeError, "is taken");
-    assertThrows(() => sandbox.addUser({ username: "", password: "x" }), TypeError, "username");
-  },
-);
-
-Deno.test("aliasSignIn wants an e-mail of each user", () => {
-  const { sandbox } = sandboxAt({ aliasSignIn: true });
-  assertThrows(() => sandbox.addUser({ username: "b", password: "x" }), TypeError, "email");
 });

@@ -3,9 +3,7 @@ import type { Sandbox } from "../../src/sandbox/mod.ts";
 import {
   callApi,
   fault,
-  hash,
   logIn,
-  loginBody,
   portalCookie,
   refreshBody,
   sandboxAt,
@@ -49,36 +47,6 @@ sandboxTest("signOutEverywhere() ends all sessions so far, and no later ones", {
   assertEquals(await tryRefresh(sandbox, RefreshToken), "200");
   assertEquals(await tryPortal(sandbox, await portalCookie(sandbox)), 200);
 });
-
-for (const aliasSignIn of [false, true]) {
-  sandboxTest(
-    `signOutEverywhere(username) ends no other user's sessions, aliasSignIn ${aliasSignIn}`,
-    {
-      aliasSignIn,
-    },
-    async ({ sandbox }) => {
-      const other = { username: "ada", password: "Other-1", email: "ada@sandbox.example" };
-      sandbox.addUser(other);
-      const otherName = aliasSignIn ? other.email : other.username;
-      const parameters = {
-        USERNAME: otherName,
-        PASSWORD: other.password,
-        SECRET_HASH: hash(sandbox, otherName),
-      };
-      const mine = await logIn(sandbox);
-      const theirs = (await send(sandbox, loginBody(sandbox, parameters))).result;
-      const myCookie = await portalCookie(sandbox);
-      const theirCookie = await portalCookie(sandbox, { ...other, username: otherName });
-      sandbox.signOutEverywhere(otherName);
-      assertEquals(await tryRefresh(sandbox, theirs.RefreshToken), REVOKED);
-      assertEquals(await tryApi(sandbox, theirs.AccessToken), 401);
-      assertEquals(await tryPortal(sandbox, theirCookie), 303);
-      assertEquals(await tryRefresh(sandbox, mine.RefreshToken), "200");
-      assertEquals(await tryApi(sandbox, mine.AccessToken), 200);
-      assertEquals(await tryPortal(sandbox, myCookie), 200);
-    },
-  );
-}
 
 Deno.test("signOutEverywhere() rejects an unknown name", () => {
   const { sandbox } = sandboxAt();

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   awsHeaders,
   type Body,
@@ -34,31 +34,11 @@ sandboxTest(
   },
 );
 
-sandboxTest(
-  "the token endpoint responds to a refresh with a new access token and no refresh token",
-  {},
-  async ({ sandbox, clock }) => {
-    const first = await logIn(sandbox);
-    clock.advance(60);
-    const { status, result } = await send(sandbox, refreshBody(sandbox, first.RefreshToken));
-    assertEquals(status, 200);
-    assertNotEquals(result.AccessToken, first.AccessToken);
-    assertEquals(Object.keys(result), ["AccessToken", "ExpiresIn", "IdToken", "TokenType"]);
-  },
-);
-
 type Change = { body?: Body | string; path?: string; method?: string; headers?: Body };
 
 const ENVELOPE_FAULTS: [string, Change, RegExp][] = [
-  ["another path", { path: "/oauth2/token" }, /^404 UnknownOperationException/],
   ["another method", { method: "PUT" }, /^405 UnknownOperationException/],
-  ["a GET", { method: "GET" }, /^405 UnknownOperationException/],
   ["no target", { headers: { "x-vendor-target": "" } }, /^400 UnknownOperationException/],
-  [
-    "the target of another service",
-    { headers: { "x-vendor-target": "AWSCognitoIdentityProviderService.InitiateAuth" } },
-    /^400 UnknownOperationException/,
-  ],
   [
     "an unknown operation",
     { headers: { "x-vendor-target": "VendorIdentityProviderService.toString" } },
@@ -69,15 +49,8 @@ const ENVELOPE_FAULTS: [string, Change, RegExp][] = [
     { headers: { "content-type": "application/json" } },
     /^400 SerializationException: Content-Type must be exactly application\/x-vendor-json-1.1/,
   ],
-  [
-    "a content type with a parameter",
-    { headers: { "content-type": "application/x-vendor-json-1.1; charset=utf-8" } },
-    /^400 SerializationException/,
-  ],
   ["broken JSON", { body: '{"AuthFlow":' }, /^400 SerializationException/],
-  ["no body", { body: "" }, /^400 SerializationException/],
   ["an array", { body: "[]" }, /^400 SerializationException/],
-  ["null", { body: "null" }, /^400 SerializationException/],
 ];
 
 for (const [what, change, expected] of ENVELOPE_FAULTS) {
@@ -111,24 +84,6 @@ const BODY_FAULTS: [string, Body, Body, string][] = [
     "400 ResourceNotFoundException: User pool client other does not exist.",
   ],
   [
-    "no user pool",
-    { UserPoolId: undefined },
-    {},
-    `${MISSING}UserPoolId`,
-  ],
-  [
-    "an unknown user pool",
-    { UserPoolId: "other" },
-    {},
-    "400 ResourceNotFoundException: User pool other does not exist.",
-  ],
-  [
-    "no flow",
-    { AuthFlow: undefined },
-    {},
-    `${MISSING}AuthFlow`,
-  ],
-  [
     "a flow that is not enabled",
     { AuthFlow: "USER_SRP_AUTH" },
     {},
@@ -141,28 +96,10 @@ const BODY_FAULTS: [string, Body, Body, string][] = [
     `${INVALID}Initiate Auth method not supported.`,
   ],
   [
-    "no parameters",
-    { AuthParameters: undefined },
-    {},
-    `${MISSING}AuthParameters`,
-  ],
-  [
-    "no user name",
-    {},
-    { USERNAME: undefined },
-    `${MISSING}USERNAME`,
-  ],
-  [
     "no password",
     {},
     { PASSWORD: "" },
     `${MISSING}PASSWORD`,
-  ],
-  [
-    "a password that is a number",
-    {},
-    { PASSWORD: 1234 },
-    "400 SerializationException: PASSWORD must be a string",
   ],
   [
     "no secret hash",

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createSession, type Session } from "../../mod.ts";
+import type { Session } from "../../mod.ts";
 import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
@@ -128,19 +128,6 @@ for (const [what, why, spoil] of spoiled) {
   });
 }
 
-Deno.test("a folder removed between two cells leaves the session in memory", async () => {
-  await using world = portless({ file: true });
-  const folder = `${folderOf(world.envFile)}/project`;
-  Deno.mkdirSync(folder);
-  const session = world.another({ envFile: `${folder}/.env` });
-  await session.login();
-  Deno.removeSync(folder, { recursive: true });
-  world.clock.advance(3_000);
-  await assertMemoryOnly(session, /its folder does not exist/);
-  Deno.mkdirSync(folder);
-  await assertSavedAgain(world, session, `${folder}/.env`);
-});
-
 Deno.test("a file edited by hand keeps the edits, wherever the session is", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
@@ -207,51 +194,35 @@ Deno.test("a token line broken by hand is reported, and the file is left unchang
   assertEquals((await world.session.login()).state, "valid");
 });
 
-/** Ways to be without a lock. Each tells how often it stood in the way. */
-const withoutLocks: Record<string, (path: string) => { times(): number } & Disposable> = {
-  "where the lock file cannot be opened": (path) => {
-    Deno.mkdirSync(path);
-    return { times: () => Number(Deno.statSync(path).isDirectory), [Symbol.dispose]() {} };
-  },
-  "on a file system without locks": () => {
-    const { tryLockSync } = Deno.FsFile.prototype;
-    let calls = 0;
-    Deno.FsFile.prototype.tryLockSync = () => {
-      calls++;
-      throw new Deno.errors.NotSupported("no locks");
-    };
-    return {
-      times: () => calls,
-      [Symbol.dispose]: () => Deno.FsFile.prototype.tryLockSync = tryLockSync,
-    };
-  },
-};
-for (const [where, prepare] of Object.entries(withoutLocks)) {
-  Deno.test(`sessions work ${where}, each refreshes on its own, and saves stay whole`, async () => {
-    await using world = portless({ file: true });
-    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-    using obstacle = prepare(`${world.envFile}.lock`);
+Deno.test("sessions work on a file system without locks, each refreshes on its own, and saves stay whole", async () => {
+  await using world = portless({ file: true });
+  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+  const { tryLockSync } = Deno.FsFile.prototype;
+  let calls = 0;
+  Deno.FsFile.prototype.tryLockSync = () => {
+    calls++;
+    throw new Deno.errors.NotSupported("no locks");
+  };
+  try {
     await world.session.login();
     world.clock.advance(3_000);
-    const sessions = [world.session, world.another(), world.another()];
+    const sessions = [world.session, world.another()];
     const answers = world.hold();
     const work = sessions.map((each) => each.accessToken());
     await answers.arrived;
-    for (let turn = 0; turn < 1_000 && world.refreshes() < 3; turn++) {
-      await new Promise((done) => setTimeout(done));
-    }
-    assertEquals(world.refreshes(), 3, "none waits for another");
+    while (world.refreshes() < 2) await new Promise((done) => setTimeout(done));
     answers.release();
     const tokens = await Promise.all(work);
     assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));
-    assert(Deno.readTextFileSync(world.envFile).startsWith(MINE));
     assertEquals(namesIn(folderOf(world.envFile)), [".env", ".env.lock"]);
     for (const each of sessions) assertEquals((await each.authFetch("/v1/whoami")).status, 200);
     await world.session.logout();
     assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-    assert(obstacle.times() > 0);
-  });
-}
+    assert(calls > 0);
+  } finally {
+    Deno.FsFile.prototype.tryLockSync = tryLockSync;
+  }
+});
 
 Deno.test("logout() removes the tokens that a crash left next to the file", async () => {
   await using world = portless({ file: true });
@@ -281,15 +252,4 @@ Deno.test("a .env that is empty while an editor saves it changes nothing", async
   const saved = Deno.readTextFileSync(world.envFile);
   assertEquals(saved.startsWith(MINE), true, "the user's lines");
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
-});
-
-Deno.test("settings in a .env that is being written are those that were read before", async () => {
-  await using world = portless({ file: true });
-  const { clientId = "", ...options } = world.options;
-  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
-  const session = createSession(options);
-  await session.login();
-  Deno.writeTextFileSync(world.envFile, "");
-  assertEquals(session.status().clientId, clientId);
-  assertEquals((await session.refresh()).state, "valid");
 });

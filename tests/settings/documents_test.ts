@@ -1,5 +1,5 @@
 /** The documentation that a setting needs. Each test reports what a new setting lacks. */
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,
   SETTING_NAMES,
@@ -57,38 +57,4 @@ Deno.test(".env.example has a line for every setting that may stand in a .env, a
   const lines = [...documentText(".env.example").matchAll(/^#([A-Z_]+)=/gm)]
     .map(([, name = ""]) => name);
   assertSame(lines, OF_FILE.map((name) => VARIABLES[name]), ".env.example");
-});
-
-Deno.test(".env.example lists every variable that is never read from a .env", () => {
-  const words = documentText(".env.example").split(/\W+/);
-  const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name))
-    .map((name) => VARIABLES[name]);
-  for (const variable of [ENV_FILE_VARIABLE, LOG_VARIABLE, ...wanted]) {
-    assert(words.includes(variable), variable);
-  }
-});
-
-/** The output of `deno doc` for the options of a session, by name. */
-async function docsOfOptions(): Promise<Map<string, string>> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", new URL("../../src/settings/options.ts", import.meta.url).href],
-    stderr: "null",
-  }).output();
-  const docs = new Map<string, string>();
-  const visit = (value: unknown): void => {
-    if (typeof value !== "object" || value === null) return;
-    const { name, jsDoc } = value as { name?: unknown; jsDoc?: { doc?: unknown } };
-    if (typeof name === "string" && typeof jsDoc?.doc === "string") docs.set(name, jsDoc.doc);
-    Object.values(value).forEach(visit);
-  };
-  visit(JSON.parse(new TextDecoder().decode(stdout)));
-  return docs;
-}
-
-Deno.test("the description of every option contains its variable", async () => {
-  const docs = await docsOfOptions();
-  for (const name of SETTING_NAMES) {
-    const doc = docs.get(name);
-    assert(doc?.includes(`\`${VARIABLES[name]}\``), `${name}: ${doc}`);
-  }
 });

@@ -1,8 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
 import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
-import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
-import { frozen, noFreezing } from "../support/disks.ts";
 
 const WORLD = {
   monotonic: () => performance.now(),
@@ -86,26 +84,6 @@ Deno.test("a lock ends with the process that held it, however that ends", async 
     const { lock } = await lockEnvFile(path, 0, WORLD);
     assertEquals(lock.state, "held");
     lock.release();
-  });
-});
-
-subject(NOT_ON_WINDOWS, "a lock file that cannot be opened", (test) => {
-  test({
-    ...needing(noFreezing, "if the lock file cannot be opened, there is no lock"),
-  }, async () => {
-    await inFolder(async (folder) => {
-      const path = `${folder}/.env`;
-      await Deno.writeTextFile(`${path}.lock`, "");
-      const stateOf = async () => {
-        const { lock } = await lockEnvFile(path, 0, WORLD);
-        lock.release();
-        return lock.state;
-      };
-      await frozen(`${path}.lock`, async () => assertEquals(await stateOf(), "none"));
-      assertEquals(await stateOf(), "held");
-      await Deno.remove(`${path}.lock`);
-      await frozen(folder, async () => assertEquals(await stateOf(), "none"));
-    });
   });
 });
 

@@ -1,50 +1,39 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { parseEnvText } from "../../src/settings/env_parser.ts";
+/** The editor of the `.env` changes only its own lines, and all programs read what it writes. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { parse } from "dotenv";
+import { parseEnv } from "node:util";
+import { parseEnvText, scanEnvText } from "../../src/settings/env_parser.ts";
 import { editEnvText } from "../../src/settings/env_text.ts";
-import { OWN_KEYS } from "../support/env_texts.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { needing, NO_SHELL, notInstalled } from "../support/needs.ts";
+import { fc, rounds } from "../support/property.ts";
 
 type Changes = Map<string, string | undefined>;
 
-const TOKENS: Changes = new Map([["ACCESS_TOKEN", "new.a-b_c=="], [
-  "REFRESH_TOKEN",
-  "new/refresh+1",
-]]);
-const NONE: Changes = new Map(OWN_KEYS.map((key) => [key, undefined]));
-
 const TOKEN: Changes = new Map([["ACCESS_TOKEN", "new"]]);
+const TOKENS: Changes = new Map([["ACCESS_TOKEN", "a.b-c=="], ["REFRESH_TOKEN", "r/s+1"]]);
+const NONE: Changes = new Map([["ACCESS_TOKEN", undefined], ["REFRESH_TOKEN", undefined]]);
 
 const cases: [string, string, Changes, string | RegExp][] = [
-  ["adds to an empty text", "", TOKENS, "ACCESS_TOKEN=new.a-b_c==\nREFRESH_TOKEN=new/refresh+1\n"],
   [
-    "adds behind a missing final line end",
+    "adds lines behind a missing final line end",
     "A=1",
     TOKENS,
-    "A=1\nACCESS_TOKEN=new.a-b_c==\nREFRESH_TOKEN=new/refresh+1\n",
+    "A=1\nACCESS_TOKEN=a.b-c==\nREFRESH_TOKEN=r/s+1\n",
   ],
-  ["keeps a byte order mark", "\ufeffA=1\n", NONE, "\ufeffA=1\n"],
-  ["adds to a byte order mark alone", "\ufeff", new Map([["A", "1"]]), "\ufeffA=1\n"],
-  [
-    "sees a key right behind a byte order mark",
-    "\ufeffA=1\nB=2\n",
-    new Map([["A", "3"]]),
-    "\ufeffA=3\nB=2\n",
-  ],
+  ["keeps a byte order mark", "\ufeffA=1\nB=2\n", new Map([["A", "3"]]), "\ufeffA=3\nB=2\n"],
+  ["adds to a byte order mark alone", "\ufeff", TOKEN, "\ufeffACCESS_TOKEN=new\n"],
   [
     "keeps CRLF on foreign lines and writes LF on its own",
     "A=1\r\nACCESS_TOKEN=old\r\nB=2\r\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
+    TOKEN,
     "A=1\r\nACCESS_TOKEN=new\nB=2\r\n",
   ],
-  [
-    "keeps export",
-    "export  ACCESS_TOKEN=old\nA=1\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "export ACCESS_TOKEN=new\nA=1\n",
-  ],
+  ["keeps export", "export  ACCESS_TOKEN=old\nA=1\n", TOKEN, "export ACCESS_TOKEN=new\nA=1\n"],
   [
     "collapses further lines of a key into its first",
     "ACCESS_TOKEN=1\nA=1\nACCESS_TOKEN=2\nACCESS_TOKEN=3",
-    new Map([["ACCESS_TOKEN", "new"]]),
+    TOKEN,
     "ACCESS_TOKEN=new\nA=1\n",
   ],
   [
@@ -68,8 +57,34 @@ const cases: [string, string, Changes, string | RegExp][] = [
   [
     "drops the comment of a line that it changes",
     "# note\nACCESS_TOKEN='a # b' # from the portal\nA=1 # kept\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
+    TOKEN,
     "# note\nACCESS_TOKEN=new\nA=1 # kept\n",
+  ],
+  [
+    "leaves a foreign value alone that holds a line like its own",
+    'A="x\nACCESS_TOKEN=decoy\ny"\nACCESS_TOKEN=old\n',
+    TOKEN,
+    'A="x\nACCESS_TOKEN=decoy\ny"\nACCESS_TOKEN=new\n',
+  ],
+  [
+    "leaves comments alone",
+    "#ACCESS_TOKEN=decoy\nACCESS_TOKEN='a b'\n  # REFRESH_TOKEN=decoy\n",
+    TOKEN,
+    "#ACCESS_TOKEN=decoy\nACCESS_TOKEN=new\n  # REFRESH_TOKEN=decoy\n",
+  ],
+  [
+    "leaves longer names alone",
+    "MY_ACCESS_TOKEN=1\nACCESS_TOKEN2=2\naccess_token=3\n",
+    NONE,
+    "MY_ACCESS_TOKEN=1\nACCESS_TOKEN2=2\naccess_token=3\n",
+  ],
+  ["takes spaces round the sign", "  ACCESS_TOKEN = old\n", TOKEN, "ACCESS_TOKEN=new\n"],
+  ["removes every line of a key", "ACCESS_TOKEN=1\nA=1\nexport ACCESS_TOKEN=2\n", NONE, "A=1\n"],
+  [
+    "changes nothing where there is nothing of its own to take away",
+    "A=1\r\n\n B = 2",
+    NONE,
+    "A=1\r\n\n B = 2",
   ],
   [
     "refuses to replace a value of several lines",
@@ -83,82 +98,9 @@ const cases: [string, string, Changes, string | RegExp][] = [
     NONE,
     /a quote in it is not closed/,
   ],
-  [
-    "leaves a foreign value alone that holds a line like its own",
-    'A="x\nACCESS_TOKEN=decoy\ny"\nACCESS_TOKEN=old\n',
-    new Map([["ACCESS_TOKEN", "new"]]),
-    'A="x\nACCESS_TOKEN=decoy\ny"\nACCESS_TOKEN=new\n',
-  ],
-  [
-    "adds beside a foreign value that holds a line like its own",
-    "A='x\nACCESS_TOKEN=decoy\ny'\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "A='x\nACCESS_TOKEN=decoy\ny'\nACCESS_TOKEN=new\n",
-  ],
-  [
-    "leaves comments alone",
-    "# ACCESS_TOKEN=decoy\n#ACCESS_TOKEN=decoy\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "# ACCESS_TOKEN=decoy\n#ACCESS_TOKEN=decoy\nACCESS_TOKEN=new\n",
-  ],
-  [
-    "takes no comment behind blanks for an assignment",
-    "# note\nACCESS_TOKEN='a b'\n  # REFRESH_TOKEN=decoy\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "# note\nACCESS_TOKEN=new\n  # REFRESH_TOKEN=decoy\n",
-  ],
-  [
-    "removes its line between two comments",
-    "# note\nACCESS_TOKEN=old\n  # REFRESH_TOKEN=decoy\n",
-    NONE,
-    "# note\n  # REFRESH_TOKEN=decoy\n",
-  ],
-  [
-    "leaves longer names alone",
-    "MY_ACCESS_TOKEN=1\nACCESS_TOKEN2=2\naccess_token=3\n",
-    NONE,
-    "MY_ACCESS_TOKEN=1\nACCESS_TOKEN2=2\naccess_token=3\n",
-  ],
-  [
-    "takes spaces round the sign",
-    "  ACCESS_TOKEN = old\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "ACCESS_TOKEN=new\n",
-  ],
-  [
-    "takes an empty value",
-    "ACCESS_TOKEN=\nA=1\n",
-    new Map([["ACCESS_TOKEN", "new"]]),
-    "ACCESS_TOKEN=new\nA=1\n",
-  ],
-  ["removes every line of a key", "ACCESS_TOKEN=1\nA=1\nexport ACCESS_TOKEN=2\n", NONE, "A=1\n"],
-  [
-    "changes nothing if there are no lines of this module to remove",
-    "A=1\r\n\n B = 2",
-    NONE,
-    "A=1\r\n\n B = 2",
-  ],
-  [
-    "quotes a value that needs it",
-    "",
-    new Map([["A", 'say "hi" #1 $x']]),
-    "A='say \"hi\" #1 $x'\n",
-  ],
-  [
-    "refuses a value with a line break",
-    "A=1\n",
-    new Map([["B", "1\nC=2"]]),
-    /the value of B contains a character/,
-  ],
-  [
-    "refuses a value with a single quote",
-    "A=1\n",
-    new Map([["B", "it's"]]),
-    /the value of B contains a character/,
-  ],
 ];
 for (const [what, text, changes, wanted] of cases) {
-  Deno.test(`editEnvText() ${what}`, () => {
+  Deno.test(`the editor of the .env ${what}`, () => {
     const edited = editEnvText(text, changes);
     if (typeof wanted === "string") {
       assertEquals(edited, wanted);
@@ -167,44 +109,152 @@ for (const [what, text, changes, wanted] of cases) {
   });
 }
 
-/** Texts on which a pattern that backtracks takes minutes or hours; the tests would not end. */
-const long = 400_000;
-const OPEN = 'A="\n\n"\n';
-const hostile: Record<string, string> = {
-  "blanks": `${" \t".repeat(long / 2)}"`,
-  "blanks and a key": `${" ".repeat(long)}B${" ".repeat(long)}"\nC=1`,
-  "blanks behind the sign": `B=${" ".repeat(long)}"`,
-  "blanks in a value": `B=x${" ".repeat(long)}y"`,
-  "words in a value": `B=${"x ".repeat(long / 2)}"`,
-  "carriage returns": `${"\r".repeat(long)}B="`,
-  "empty lines": `${"\n".repeat(long)}B="`,
-  "quotes": `B=${"'".repeat(long)}`,
-  "quotes in quotes": `ACCESS_TOKEN='${'"'.repeat(long)}'`,
-  "open quotes": `B="\n`.repeat(long / 4),
-  "open quotes of two kinds": `B="\nC='\n`.repeat(long / 8),
-  "the word export": `${"export ".repeat(long / 7)}B="`,
-  "signs": `${"=".repeat(long)}"`,
-  "comment signs": `B=${"#".repeat(long)}"`,
-  "backslashes": `B=${"\\".repeat(long)}`,
-  "lines of this module": "ACCESS_TOKEN=x\n".repeat(long / 15),
-  "lines of this module, and a value of several lines": OPEN + "ACCESS_TOKEN=x\n".repeat(long / 15),
-  "lines of this module with open quotes": OPEN + `ACCESS_TOKEN="\n`.repeat(long / 15),
-};
-for (const [what, text] of Object.entries(hostile)) {
-  Deno.test(`editEnvText() passes ${long} of these in one go, or refuses: ${what}`, () => {
-    const edited = editEnvText(text, new Map([["ACCESS_TOKEN", "new"]]));
-    if (typeof edited === "string") {
-      assertEquals(parseEnvText(edited).get("ACCESS_TOKEN"), "new");
-    }
+Deno.test("a .env holds tokens bare, other text in quotes, and nothing that programs read differently", () => {
+  const written = (value: string) => editEnvText("", new Map([["A", value]]));
+  assertEquals(
+    written("2030-01-01T00:00:00.000Z/a.b_c+=="),
+    "A=2030-01-01T00:00:00.000Z/a.b_c+==\n",
+  );
+  assertEquals(written('say "hi" #1 $x'), "A='say \"hi\" #1 $x'\n");
+  for (const odd of ["a'b", "a\nB=2", "a\rb", "a\u2028b", "a\\\\b", "a${b}", "a\\"]) {
+    assertMatch(JSON.stringify(written(odd)), /the value of A contains a character/, odd);
+  }
+});
+
+const read: [string, string, Record<string, string>][] = [
+  ["bare values", "A=1\r\nB = a b \nexport C=x=y\n", { A: "1", B: "a b", C: "x=y" }],
+  ["quoted values", `A="it's # 1"\nB='say "hi"' # note\n`, { A: "it's # 1", B: 'say "hi"' }],
+  ["blanks as no value, not as the next line", "A= \nB=x\n", { A: "", B: "x" }],
+  ["a comment behind the last value, without a line end", "A=x  # it's", { A: "x" }],
+  ["an indented comment as a comment", "A=1\n  # B='2\nC=3\n", { A: "1", C: "3" }],
+  ["values of several lines", 'A="x\nB=decoy\ny"\nC=1\n', { A: "x\nB=decoy\ny", C: "1" }],
+  ["the last of several", "A=1\nexport A=2\nA='3'\n", { A: "3" }],
+];
+for (const [what, text, wanted] of read) {
+  Deno.test(`a .env is read with ${what}`, () => {
+    assertEquals(Object.fromEntries(parseEnvText(text)), wanted);
   });
 }
 
-Deno.test("editEnvText() writes tokens bare, other text in quotes, and refuses what no reader agrees on", () => {
-  const written = (value: string) => editEnvText("", new Map([["A", value]]));
-  assertEquals(written("eyJ.a-b_c/+="), "A=eyJ.a-b_c/+=\n");
-  assertEquals(written("2030-01-01T00:00:00.000Z"), "A=2030-01-01T00:00:00.000Z\n");
-  assertEquals(written("a b"), "A='a b'\n");
-  for (const odd of ["a'b", "a\nb", "a\rb", "a\u2028b", "a\\\\b", "a${b}", "a\\"]) {
-    assertEquals(typeof written(odd), "object", odd);
+/** Texts as strange as people have them. */
+const anyText = fc.array(
+  fc.oneof(
+    fc.constantFrom(
+      "\n",
+      "\n",
+      "\r\n",
+      "=",
+      "=",
+      "=",
+      " ",
+      "\t",
+      "#",
+      '"',
+      "'",
+      "`",
+      "\\",
+      "export ",
+    ),
+    fc.constantFrom("ACCESS_TOKEN", "REFRESH_TOKEN=old\n", "A=1\n", "A", "my-key", "é", "$", ": "),
+    fc.constantFrom("\nACCESS_TOKEN=x # note\n", "B='a b'\n", 'C="x\nACCESS_TOKEN=decoy"\n'),
+  ),
+  { maxLength: 14 },
+).map((parts) => parts.join(""));
+const RUNS = rounds(5_000, 100_000);
+
+Deno.test("any .env reads back as wanted after an edit, or is refused", () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(anyText, fc.constantFrom(TOKENS, TOKEN, NONE), (text, wanted) => {
+      const edited = editEnvText(text, wanted);
+      if (typeof edited !== "string") {
+        refused++;
+        return;
+      }
+      const values = parseEnvText(text);
+      for (const [key, value] of wanted) {
+        if (value === undefined) values.delete(key);
+        else values.set(key, value);
+      }
+      assertEquals(new Map([...parseEnvText(edited)].sort()), new Map([...values].sort()));
+    }),
+    { numRuns: RUNS },
+  );
+  assert(refused < RUNS * 0.5, `${refused} of ${RUNS} texts were refused`);
+});
+
+Deno.test("a .env of plain lines is read as the runtime reads it", () => {
+  let plain = 0;
+  // The runtime misreads blanks as a value, and indented comments.
+  const quirk = /=[ \t]+\r?$|^[ \t]+#/m;
+  fc.assert(
+    fc.property(anyText.filter((text) => !quirk.test(text)), (text) => {
+      if (!scanEnvText(text).isPlain) return;
+      plain++;
+      assertEquals(Object.fromEntries(parseEnvText(text)), { ...parseEnv(`${text}\n`) });
+    }),
+    { numRuns: RUNS },
+  );
+  assert(plain > RUNS / 10, `${plain} of ${RUNS} are plain`);
+});
+
+/** Texts on which a pattern that backtracks takes minutes or hours; the test would not end. */
+const long = 400_000;
+const hostile = [
+  `${" \t".repeat(long / 2)}"`,
+  `${" ".repeat(long)}B${" ".repeat(long)}"\nC=1`,
+  `B=x${" ".repeat(long)}y"`,
+  `B=${"x ".repeat(long / 2)}"`,
+  `${"\r".repeat(long)}B="`,
+  `${"\n".repeat(long)}B="`,
+  `ACCESS_TOKEN='${'"'.repeat(long)}'`,
+  `B="\nC='\n`.repeat(long / 8),
+  `${"export ".repeat(long / 7)}B="`,
+  `B=${"#".repeat(long)}"`,
+  `A="\n\n"\n${"ACCESS_TOKEN=x\n".repeat(long / 15)}`,
+  `A="\n\n"\n${`ACCESS_TOKEN="\n`.repeat(long / 15)}`,
+];
+Deno.test(`a .env with ${long} odd characters is edited in one go, or refused`, () => {
+  for (const text of hostile) {
+    const edited = editEnvText(text, TOKEN);
+    if (typeof edited !== "string") continue;
+    assertEquals(parseEnvText(edited).get("ACCESS_TOKEN"), "new", text.slice(0, 20));
   }
+});
+
+const EDITED = editEnvText(
+  `# it's a note\nexport A="a b"\nACCESS_TOKEN=old # note\nB='x\nACCESS_TOKEN=decoy'\n\n`,
+  new Map([...TOKENS, ["NAME", "é #1 $A"]]),
+) as string;
+const READ = { ACCESS_TOKEN: "a.b-c==", REFRESH_TOKEN: "r/s+1", NAME: "é #1 $A", A: "a b" };
+
+async function output(program: string, ...args: string[]): Promise<string | undefined> {
+  try {
+    const { success, stdout } = await new Deno.Command(program, { args, stderr: "null" }).output();
+    return success ? new TextDecoder().decode(stdout) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+Deno.test("dotenv and deno --env-file find in a .env what was written", async () => {
+  const { B: _, ...values } = parse(EDITED);
+  assertEquals(values, READ);
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/.env`, EDITED);
+    const print = "data:application/javascript,console.log(JSON.stringify(Deno.env.toObject()))";
+    const flags = ["run", "--quiet", "--no-config", "-A", `--env-file=${folder}/.env`];
+    const found = JSON.parse(await output(Deno.execPath(), ...flags, print) ?? "");
+    for (const [name, value] of Object.entries(READ)) assertEquals(found[name], value);
+  });
+});
+
+const PYTHON = "import dotenv, io, json, sys\n" +
+  "print(json.dumps(dotenv.dotenv_values(stream=io.StringIO(sys.argv[1]))))";
+const hasDotenv = await output("python3", "-c", PYTHON, "") !== undefined;
+const noDotenv = hasDotenv ? undefined : NO_SHELL ?? notInstalled("python-dotenv is not installed");
+
+Deno.test(needing(noDotenv, "python-dotenv finds in a .env what was written"), async () => {
+  const { B: _, ...values } = JSON.parse(await output("python3", "-c", PYTHON, EDITED) ?? "");
+  assertEquals(values, READ);
 });

@@ -50,14 +50,6 @@ Deno.test("another endpoint, client, command or store is another account", async
   });
 });
 
-Deno.test("an endpoint is the same, whether it is set as a whole or by its parts", async () => {
-  const parts = { region: "north-1", providerHost: "idp", providerDomain: "vendor.example" };
-  await withEnvironment(UNSET, () => {
-    assertEquals(keepsTokens(parts, { authUrl: "https://idp.north-1.vendor.example" }), true);
-    assertEquals(keepsTokens(parts, { ...parts, provider: "vendor" }), true);
-  });
-});
-
 Deno.test("another user name is another account where a store keeps one session for each", async () => {
   await withEnvironment(UNSET, () => {
     const store = { store: "redis://127.0.0.1" };

@@ -20,20 +20,6 @@ Deno.test("a session with PORTAL_URL says where a new portal string is", async (
   });
 });
 
-Deno.test("the prompt for a portal string shows the address of the portal", async () => {
-  await using world = portless();
-  const asked: string[] = [];
-  const prompt = (message: string) => {
-    asked.push(message);
-    return null;
-  };
-  for (const portalUrl of [PORTAL, undefined]) {
-    const session = createSession({ ...world.options, prompt, ...(portalUrl && { portalUrl }) });
-    await rejection(session.login({ strategy: "portal" }));
-  }
-  assertEquals(asked.map((message) => message.includes(`Portal: ${PORTAL}\n`)), [true, false]);
-});
-
 Deno.test("each error about a portal string leads to the portal", async () => {
   await using world = portless();
   const portalToken = await world.sandbox.portalToken();
@@ -60,10 +46,4 @@ Deno.test("an address that must not become a link is reported, but not shown", a
     const settings = (await session.doctor()).checks.find(({ name }) => name === "settings");
     assertEquals(settings?.level, "fail");
   }
-});
-
-Deno.test("a portal on this machine may be plain http:", async () => {
-  await using world = portless();
-  const session = createSession({ ...world.options, portalUrl: "http://127.0.0.1:8411" });
-  assertEquals((await session.login()).portalUrl, "http://127.0.0.1:8411/");
 });

@@ -247,21 +247,6 @@ Deno.test("a child process uses the token and the file of its parent, saved or n
   });
 });
 
-Deno.test("a token of another program in the environment leaves a found .env in use", async () => {
-  await using sandbox = await startSandbox();
-  await inFolder(async (folder) => {
-    await writeEnv(folder, variablesOf(sandbox.settings));
-    const script = `
-      import { fetchJson, login, status } from ${JSON.stringify(MOD_PATH)};
-      const codes = status().notices.map(({ code }) => code);
-      await login();
-      console.log((await fetchJson("/v1/whoami")).username, codes);`;
-    const env = { NO_PROXY: "127.0.0.1", ACCESS_TOKEN: "ghp_somebody-elses-token-of-some-length" };
-    const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
-    assertEquals(stdout.trim(), 'student [ "ENVIRONMENT_IGNORED" ]', stderr);
-  });
-});
-
 /** Parts of a story: a sandbox of the user, and a file with hosts of someone else. */
 interface Story {
   readonly sandbox: Sandbox;

@@ -1,6 +1,6 @@
 /** Operations of the sandbox's token endpoint beside login and refresh. */
-import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import { type Answer, type Body, fault, hash, sandboxAt, sandboxTest } from "../requests.ts";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { type Answer, type Body, fault, sandboxAt, sandboxTest } from "../requests.ts";
 import {
   enter,
   newestCode,
@@ -12,8 +12,6 @@ import {
 } from "./steps.ts";
 
 const EXPIRED = "400 NotAuthorizedException: Invalid session for the user, session is expired.";
-const USED =
-  "400 NotAuthorizedException: Invalid session for the user, session can only be used once.";
 const NEW_PASSWORD = "Chosen-Entry-2";
 
 function assertSignedIn(answer: Answer): void {
@@ -22,10 +20,10 @@ function assertSignedIn(answer: Answer): void {
   assertMatch(String(answer.result.RefreshToken), /^[\w-]{200,}$/);
 }
 
-for (const words of ["vendor", "aws"] as const) {
-  sandboxTest(`a user of an administrator sets password and authenticator once, ${words} words`, {
-    words,
-  }, async ({ sandbox, clock }) => {
+sandboxTest(
+  "a user whom an administrator made sets password and authenticator once",
+  {},
+  async ({ sandbox, clock }) => {
     const ada = { username: "ada", password: "temporary", email: "ada@sandbox.example" };
     sandbox.addUser({ ...ada, status: "new-password-required", challenge: "MFA_SETUP" });
     const first = await enter(sandbox, ada);
@@ -56,66 +54,8 @@ for (const words of ["vendor", "aws"] as const) {
     for (const secret of [NEW_PASSWORD, code, setup.body.Session]) {
       assertEquals(records.includes(String(secret)), false);
     }
-  });
-}
-
-const SENT: [string, string, string, RegExp][] = [
-  ["SMS_MFA", "SMS", "+*******0100", /^\d{6}$/],
-  ["SMS_OTP", "SMS", "+*******0100", /^\d{6}$/],
-  ["EMAIL_OTP", "EMAIL", "s***@s***", /^\d{8}$/],
-];
-
-for (const [challenge, medium, masked, form] of SENT) {
-  sandboxTest(`${challenge} takes the code that was sent, and an older one is expired`, {
-    challenge,
-  }, async ({ sandbox }) => {
-    await enter(sandbox);
-    const older = newestCode(sandbox);
-    const asked = await enter(sandbox);
-    const { CODE_DELIVERY_DELIVERY_MEDIUM, CODE_DELIVERY_DESTINATION } = told(asked);
-    assertEquals([CODE_DELIVERY_DELIVERY_MEDIUM, CODE_DELIVERY_DESTINATION], [medium, masked]);
-    assertMatch(newestCode(sandbox), form);
-    const answer = (code: string) => respond(sandbox, asked, { [`${challenge}_CODE`]: code });
-    assertMatch(fault(await answer(older)), /^400 ExpiredCodeException: Invalid code provided/);
-    assertMatch(fault(await answer("1")), /^400 CodeMismatchException: Invalid code/);
-    assertSignedIn(await answer(newestCode(sandbox)));
-    assertEquals(fault(await answer(newestCode(sandbox))), USED);
-  });
-}
-
-sandboxTest("SELECT_MFA_TYPE leads to the way that was chosen", {
-  challenge: ["SELECT_MFA_TYPE", "CUSTOM_CHALLENGE"],
-}, async ({ sandbox }) => {
-  const asked = await enter(sandbox);
-  assertEquals(JSON.parse(told(asked).MFAS_CAN_CHOOSE ?? ""), [
-    "SOFTWARE_TOKEN_MFA",
-    "SMS_MFA",
-    "EMAIL_OTP",
-  ]);
-  assertMatch(fault(await respond(sandbox, asked, { ANSWER: "SMS_OTP" })), /must be one of/);
-  const code = await respond(sandbox, asked, { ANSWER: "EMAIL_OTP" });
-  assertEquals(code.body.ChallengeName, "EMAIL_OTP");
-  const question = await respond(sandbox, code, { EMAIL_OTP_CODE: newestCode(sandbox) });
-  assertEquals(told(question), {
-    USERNAME: "student",
-    question: "What is the name of the platform?",
-  });
-  assertSignedIn(await respond(sandbox, question, { ANSWER: "weather data platform" }));
-});
-
-sandboxTest("CUSTOM_CHALLENGE asks again after a wrong answer, three times in all", {
-  challenge: "CUSTOM_CHALLENGE",
-}, async ({ sandbox }) => {
-  let asked = await enter(sandbox);
-  for (let wrong = 0; wrong < 2; wrong++) {
-    const again = await respond(sandbox, asked, { ANSWER: "no" });
-    assertEquals(again.body.ChallengeName, "CUSTOM_CHALLENGE");
-    assertNotEquals(again.body.Session, asked.body.Session);
-    asked = again;
-  }
-  assertMatch(fault(await respond(sandbox, asked, {})), /Incorrect username or password/);
-  assertEquals(fault(await respond(sandbox, asked, { ANSWER: "x" })), EXPIRED);
-});
+  },
+);
 
 sandboxTest(
   "three wrong codes end the session, two do not",
@@ -158,9 +98,6 @@ sandboxTest("the refusal of a new password states the rule, and another one may 
   const policy = "400 InvalidPasswordException: Password did not conform with policy: ";
   assertEquals(await answer("Short-1"), `${policy}Password not long enough`);
   assertEquals(await answer("chosen-entry-2"), `${policy}Password must have uppercase characters`);
-  assertEquals(await answer("CHOSEN-ENTRY-2"), `${policy}Password must have lowercase characters`);
-  assertEquals(await answer("Chosen-Entry-"), `${policy}Password must have numeric characters`);
-  assertEquals(await answer("ChosenEntry2"), `${policy}Password must have symbol characters`);
   assertMatch(
     await answer(sandbox.settings.password),
     /^400 PasswordHistoryPolicyViolationException/,
@@ -169,33 +106,10 @@ sandboxTest("the refusal of a new password states the rule, and another one may 
   assertSignedIn(await enter(sandbox, { ...sandbox.settings, password: NEW_PASSWORD }));
 });
 
-sandboxTest(
-  "NEW_PASSWORD_REQUIRED wants the attributes that have no value, and no others",
-  {},
-  async ({ sandbox }) => {
-    const ada = { username: "ada", password: "temporary", phone: "+15555550111" };
-    sandbox.addUser({ ...ada, status: "new-password-required" });
-    const asked = await enter(sandbox, ada);
-    assertEquals(told(asked).requiredAttributes, '["userAttributes.email"]');
-    const email = { "userAttributes.email": "ada@sandbox.example" };
-    const phone = { "userAttributes.phone_number": "+15555550122" };
-    const answer = (attributes: Body) => respond(sandbox, asked, { NEW_PASSWORD, ...attributes });
-    assertMatch(fault(await answer({})), /^400 InvalidParameterException: .*email is missing/);
-    assertMatch(fault(await answer({ ...email, ...phone })), /already provided phone_number/);
-    assertMatch(fault(await answer({ ...email, "userAttributes.toString": "x" })), /no attribute/);
-    assertSignedIn(await answer(email));
-  },
-);
-
 const FAULTS: [string, Body, Body, RegExp][] = [
   ["another client", { ClientId: "other" }, {}, /ResourceNotFoundException/],
-  ["no session", { Session: undefined }, {}, /Missing required parameter Session/],
   ["a short session", { Session: "x" }, {}, /InvalidParameterException: .*'session'/],
-  ["an unknown session", { Session: "x".repeat(20) }, {}, /session is expired/],
   ["another challenge", { ChallengeName: "SMS_MFA" }, {}, /Invalid session for the user\./],
-  ["no responses", { ChallengeResponses: undefined }, {}, /Missing .* ChallengeResponses/],
-  ["no user name", {}, { USERNAME: undefined }, /Missing required parameter USERNAME/],
-  ["no hash", {}, { SECRET_HASH: undefined }, /SECRET_HASH was not received/],
   ["a wrong hash", {}, { SECRET_HASH: "AAAA" }, /Unable to verify secret hash/],
   ["no code", {}, { EMAIL_OTP_CODE: undefined }, /Missing required parameter EMAIL_OTP_CODE/],
 ];
@@ -214,31 +128,6 @@ for (const [what, fields, responses, expected] of FAULTS) {
         fault(await operate(sandbox, "RespondToAuthChallenge", { ...body, ...fields })),
         expected,
       );
-    },
-  );
-}
-
-sandboxTest("with aliasSignIn, the response contains the provider's name, not the e-mail", {
-  challenge: "EMAIL_OTP",
-  aliasSignIn: true,
-}, async ({ sandbox }) => {
-  const asked = await enter(sandbox);
-  const { username } = sandbox.settings;
-  const code = { EMAIL_OTP_CODE: newestCode(sandbox) };
-  const alias = { USERNAME: username, SECRET_HASH: hash(sandbox, username), ...code };
-  assertMatch(fault(await respond(sandbox, asked, alias)), /Invalid session for the user\./);
-  assertSignedIn(await respond(sandbox, asked, code));
-});
-
-for (const challenge of ["DEVICE_SRP_AUTH", "WEB_AUTHN", "SELECT_CHALLENGE"]) {
-  sandboxTest(
-    `${challenge} is sent, and an answer to it is refused`,
-    { challenge },
-    async ({ sandbox }) => {
-      const asked = await enter(sandbox);
-      assertEquals([asked.status, asked.body.ChallengeName], [200, challenge]);
-      assert(String(asked.body.Session).length > 100);
-      assertMatch(fault(await respond(sandbox, asked, { ANSWER: "x" })), /needs SRP or a browser/);
     },
   );
 }

@@ -1,7 +1,7 @@
 /** The pages that replace a user's authenticator app and mailbox. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
-import { enter, newestCode, operate, respond } from "../identity_provider/steps.ts";
+import { enter, respond } from "../identity_provider/steps.ts";
 import { portalCookie, SAME_SITE, sandboxTest } from "../requests.ts";
 
 async function signedIn(sandbox: Sandbox): Promise<{
@@ -37,53 +37,4 @@ sandboxTest("the authenticator page shows the code that a login accepts, until i
   const next = await page("/authenticator");
   assert(!next.text.includes(code));
   assertEquals(next.headers.get("refresh"), "30");
-});
-
-sandboxTest("an authenticator is set up by pasting the secret or its otpauth address", {
-  challenge: "MFA_SETUP",
-}, async ({ sandbox, clock }) => {
-  const { page, paste } = await signedIn(sandbox);
-  assertMatch((await page("/authenticator")).text, /No code yet/);
-  const { Session } = (await enter(sandbox)).body;
-  const { body } = await operate(sandbox, "AssociateSoftwareToken", { Session });
-  const secret = String(body.SecretCode);
-  const address = `otpauth://totp/platform:student?secret=${secret}&issuer=platform`;
-  for (const wrong of ["x", `${address}&digits=8`, address.replace("totp", "hotp")]) {
-    const refused = await paste(wrong);
-    assertEquals(refused.status, 422);
-    assertMatch(await refused.text(), /not a secret of an authenticator/);
-  }
-  for (const valid of [` ${secret.toLowerCase()} `, address]) {
-    const { status, headers } = await paste(valid);
-    assertEquals([status, headers.get("location")], [303, "/authenticator"]);
-    const { text } = await page("/authenticator");
-    assertMatch(text, new RegExp(`>${await sandbox.totp()}<`));
-    assert(!text.includes(secret), "the secret is shown");
-    clock.advance(30);
-  }
-});
-
-sandboxTest("the message page shows what was sent to this user, newest first", {
-  challenge: "EMAIL_OTP",
-}, async ({ sandbox }) => {
-  const { page } = await signedIn(sandbox);
-  assertMatch((await page("/messages")).text, /No messages yet/);
-  const ada = { username: "ada", password: "Other-1", phone: "+15555550111" };
-  sandbox.addUser({ ...ada, challenge: "SMS_MFA" });
-  await enter(sandbox);
-  const first = newestCode(sandbox);
-  await enter(sandbox);
-  const second = newestCode(sandbox);
-  await enter(sandbox, ada);
-  const { text } = await page("/messages");
-  const codes = [...text.matchAll(/Your code is <strong class="code">(\d+)</g)];
-  assertEquals(codes.map(([, code]) => code), [second, first]);
-  assertMatch(text, /Mail to <strong>student@sandbox.example</);
-});
-
-sandboxTest("both pages need a sign-in", {}, async ({ sandbox }) => {
-  for (const path of ["/authenticator", "/messages"]) {
-    const { status, headers } = await sandbox.handle(new Request(sandbox.portalUrl + path));
-    assertEquals([status, headers.get("location")], [303, "/login"]);
-  }
 });

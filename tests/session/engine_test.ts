@@ -47,14 +47,3 @@ Deno.test({
     assertEquals((await Deno.stat(envFile)).mode, before.mode);
   },
 });
-
-Deno.test("logout() does not change the permission bits of a file without tokens", async () => {
-  await using world = portless({ file: true });
-  await Deno.writeTextFile(world.envFile, "OTHER=1\n", { mode: 0o644 });
-  await Deno.chmod(world.envFile, 0o644);
-  // Windows has no such bits, and shows others.
-  const { mode } = await Deno.stat(world.envFile);
-  const status = await world.session.logout();
-  assertEquals((await Deno.stat(world.envFile)).mode, mode);
-  assertEquals(status.notices.map(({ code }) => code), ["SIGNED_OUT"]);
-});

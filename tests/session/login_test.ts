@@ -104,16 +104,6 @@ Deno.test("login() logs in again if an option requires it", async () => {
   }
 });
 
-Deno.test("login() with another user replaces the session", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.sandbox.addUser({ username: "grace", password: "Another-Password-1" });
-  const status = await world.session.login({ username: "grace", password: "Another-Password-1" });
-  assertEquals(status.username, "grace");
-  const answer = await world.session.authFetch("/v1/whoami");
-  assertEquals((await answer.json()).username, "grace");
-});
-
 Deno.test("login() does not send the password of another user", async () => {
   await using world = portless({ session: { prompt: () => null } });
   const error = await rejection(
@@ -141,16 +131,6 @@ Deno.test("a portal login needs no other setting, and its status says that it ca
   assertMatch(session.status().warnings.join(), /\b20\b.*minutes/);
   assertEquals((await session.authFetch("/v1/whoami")).status, 200);
   assertEquals(world.sent.length, 0);
-});
-
-Deno.test("a portal login does not ask for existing settings, and shows its last minute in seconds", async () => {
-  await using world = portless();
-  const { warnings } = await world.session.login({
-    portalToken: await world.sandbox.portalToken(),
-  });
-  assertMatch(warnings.join(), /copy a new one, or log in with user name and password$/);
-  world.clock.advance(1_800 - 39);
-  assertMatch(world.session.status().warnings.join(), /valid for another 39 seconds;/);
 });
 
 Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file", async () => {
@@ -195,17 +175,6 @@ Deno.test("the environment strategy lists all that is missing, at once, and how 
   assertMatch(error.message, /USERNAME\b/);
   assertMatch(error.message, /ticket/);
   assertMatch(error.message, /support channel/);
-});
-
-Deno.test("the list of what is missing leaves out what is set", async () => {
-  await using world = portless();
-  const { clientSecret: _, password: __, ...rest } = world.options;
-  const error = await rejection(createSession(rest).login({ strategy: "environment" }));
-  assertMatch(
-    error.message,
-    /missing APP_CLIENT_SECRET, PASSWORD; set the missing values in the environment/,
-  );
-  assertEquals(world.sent.length, 0);
 });
 
 Deno.test("the fix for a missing password contains no command or file that does not help", async () => {

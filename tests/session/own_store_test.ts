@@ -10,7 +10,6 @@ import {
 } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { withEnvironment } from "../support/environment.ts";
 import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import {
   type Portless,
@@ -225,22 +224,6 @@ Deno.test("tokens that cannot be stored stay in memory, and the next refresh sto
     assertEquals(world.logins(), 2);
   }));
 
-Deno.test("a login without the store stays in memory, and an older record does not replace it", () =>
-  sharing(async ({ table, world, one, other }) => {
-    await other.login();
-    table.onRead = table.onLock = away;
-    assertEquals(codes(await one.login({ force: true })), ["NOT_SAVED"]);
-    const mine = await one.accessToken();
-    table.onRead = table.onLock = () => {};
-    assertEquals((await one.login()).source, "password");
-    assertEquals(codes(one.status()), ["NOT_SAVED"]);
-    assertEquals(await one.accessToken(), mine);
-    world.clock.advance(3_000);
-    assertEquals([await call(one), world.refreshes()], [200, 1]);
-    assertEquals(codes(one.status()), []);
-    assertEquals(table.record?.ACCESS_TOKEN, await one.accessToken());
-  }));
-
 Deno.test("a logout that cannot be stored throws, and the session is over here", () =>
   sharing(async ({ table, one, other }) => {
     await one.login();
@@ -391,21 +374,6 @@ Deno.test("an update that never ends after the change ends the call", () => {
   }, { timeout: timeouts.start });
 });
 
-Deno.test("an option has priority over AUTH_STORE; if it is empty, the token in the environment stays", () =>
-  sharing(async ({ world, one }) => {
-    await one.login();
-    const AUTH_STORE = "redis://127.0.0.1:1";
-    await withEnvironment({ ACCESS_TOKEN: await one.accessToken(), AUTH_STORE }, async () => {
-      const session = makeSession(
-        { ...world.options, store: new Table(), exportEnv: "access" },
-        true,
-      );
-      assertEquals(session.status().source, "environment");
-      await session.login();
-      assertEquals(session.status().source, "environment");
-    });
-  }));
-
 Deno.test("a store that removes the record for undefined loses nothing", () =>
   sharing(async ({ table, world }) => {
     const session = world.another({
@@ -420,41 +388,6 @@ Deno.test("a store that removes the record for undefined loses nothing", () =>
     const before = table.record;
     await session.doctor();
     assertEquals(table.record, before);
-  }));
-
-Deno.test("a call leaves no timer behind, which would keep a script alive", async () => {
-  let listeners = 0;
-  const timeout = () => {
-    const signal = never();
-    const { addEventListener, removeEventListener } = signal;
-    return Object.assign(signal, {
-      addEventListener: (...given: Parameters<typeof addEventListener>) => {
-        listeners++;
-        addEventListener.apply(signal, given);
-      },
-      removeEventListener: (...given: Parameters<typeof removeEventListener>) => {
-        listeners--;
-        removeEventListener.apply(signal, given);
-      },
-    });
-  };
-  await sharing(async ({ table, one }) => {
-    await one.login();
-    await one.refresh();
-    assertEquals(listeners, 0);
-    table.onRead = table.onLock = away;
-    await rejection(one.refresh());
-    await rejection(one.logout());
-    assertEquals(listeners, 0);
-  }, { timeout });
-});
-
-Deno.test("a record of another app client is ignored and reported", () =>
-  sharing(async ({ table, world, one }) => {
-    await one.login();
-    const session = world.another({ store: table, clientId: "another-client" });
-    assertEquals((await rejection(call(session))).code, "NO_SESSION");
-    assertEquals(codes(session.status()), ["STORED_IGNORED"]);
   }));
 
 Deno.test("another store object is another account; the same one keeps the tokens", () =>

@@ -1,7 +1,6 @@
-import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
+import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { ProviderError, SessionExpiredError } from "../../mod.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
-import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 
@@ -18,22 +17,6 @@ Deno.test("one refresh serves 100 concurrent calls on an expired token", async (
   }
   assertEquals(world.refreshes(), 1);
   assertEquals(new Set(world.called.map((call) => call.authorization)).size, 1);
-});
-
-Deno.test("one refresh serves calls, accessToken() and refresh() together", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const { session } = world;
-  const [token, status, answer] = await Promise.all([
-    session.accessToken(),
-    session.refresh(),
-    session.authFetch("/v1/whoami"),
-  ]);
-  await answer.body?.cancel();
-  assertEquals(world.refreshes(), 1);
-  assertEquals(status.source, "refresh");
-  assertEquals(world.called[0]?.authorization, `bearer ${token}`);
 });
 
 Deno.test("refresh() asks whatever time is left, and each time", async () => {
@@ -87,14 +70,6 @@ Deno.test("a refresh stores a rotated refresh token and uses it next", async () 
   assertEquals(world.sent.at(-1)?.parameters.REFRESH_TOKEN, after.REFRESH_TOKEN);
 });
 
-Deno.test("the 30 days are no reason not to try", async () => {
-  await using world = portless({ sandbox: { refreshDays: 365 } });
-  await world.session.login();
-  world.clock.advance(40 * 86_400);
-  assert((world.session.status().refreshableUntil ?? new Date()) < new Date(world.clock.now()));
-  assertEquals((await world.session.refresh()).state, "valid");
-});
-
 Deno.test("a rejected refresh reports whether the login is older than 30 days", async () => {
   for (const [days, code] of [[1, "REFRESH_REJECTED"], [31, "REFRESH_WINDOW_OVER"]] as const) {
     await using world = portless({ file: true });
@@ -143,17 +118,4 @@ Deno.test("a transient failure never deletes a token", async () => {
   }
   world.sandbox.failures.length = 0;
   assertEquals((await world.session.refresh()).state, "valid");
-});
-
-Deno.test("a response without a usable token changes nothing", async () => {
-  await using world = portless({
-    provider: (_, count) =>
-      count === 1
-        ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
-        : tokenAnswer({ AccessToken: "with space" }),
-  });
-  await world.session.login();
-  const token = await world.session.accessToken();
-  assertEquals((await rejection(world.session.refresh())).code, "UNEXPECTED_RESPONSE");
-  assertEquals(await world.session.accessToken(), token);
 });

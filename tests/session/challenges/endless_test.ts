@@ -34,20 +34,6 @@ Deno.test("a chain of further steps that has no end is left after 20 of them", a
   assertEquals(world.sent.length, 21);
 });
 
-Deno.test("a chain of 20 further steps is a login", async () => {
-  await using world = endless(0, {}, 20);
-  assertEquals((await world.session.login({ onChallenge })).state, "valid");
-});
-
-Deno.test("respond() takes no more than 20 further steps either", async () => {
-  await using world = endless(0);
-  let error = await rejection(world.session.login({ strategy: "environment" }));
-  for (let step = 0; error instanceof ChallengeError && step < 30; step++) {
-    error = await rejection(error.respond(onChallenge()));
-  }
-  assertEquals([error.code, world.sent.length], ["UNEXPECTED_RESPONSE", 21]);
-});
-
 Deno.test("each request of a login has its own time limit, however long the user takes to answer", async () => {
   const slowly = (answer: () => unknown) => () => {
     world.clock.advance(120);

@@ -76,17 +76,6 @@ Deno.test("an answer after the provider's three minutes is CHALLENGE_EXPIRED, an
   assertEquals(await outcome((await stopped(world)).respond(right(world))), "valid");
 });
 
-Deno.test("a step is not answered twice, even if its cell is run again", async () => {
-  await using world = worldOf(BY_MAIL);
-  const error = await stopped(world);
-  const answers = right(world);
-  const both = [error.respond(answers), error.respond(answers)].map(outcome);
-  assertEquals(await Promise.all(both), ["valid", "CHALLENGE_EXPIRED"]);
-  const before = world.sandbox.requests.length;
-  assertEquals(await outcome(error.respond(answers)), "CHALLENGE_EXPIRED");
-  assertEquals(world.sandbox.requests.length, before);
-});
-
 Deno.test("a later login or logout wins over the login that waits for an answer", async () => {
   await using world = worldOf(BY_MAIL);
   for (const later of ["logout", "login"] as const) {
@@ -221,16 +210,4 @@ Deno.test("the device of a login with further steps is confirmed, and its refres
   );
   assertEquals(world.sandbox.devices.map(({ confirmed }) => confirmed), [true]);
   assertEquals((await world.session.refresh()).warnings, []);
-});
-
-Deno.test("doctor({ login: true }) answers no step, and makes no key", async () => {
-  await using world = worldOf({ challenge: "MFA_SETUP" });
-  const { checks } = await world.another({ prompt: () => "0" }).doctor({ login: true });
-  const told = checks.map(({ message, fix }) => `${message}; ${fix}`).join();
-  assertMatch(
-    told,
-    /requires a further step \(MFA_SETUP.*; run login\(\).*answer with onChallenge/,
-  );
-  assert(!told.includes("respond("), "there is no error to answer");
-  assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
 });

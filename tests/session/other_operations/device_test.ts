@@ -141,13 +141,3 @@ for (const trackDevices of [true, "ask"] as const) {
     });
   }
 }
-
-Deno.test("a device without a usable key is ignored, and without a device no request is sent", async () => {
-  for (const NewDeviceMetadata of [undefined, null, {}, { DeviceKey: "two words" }, "odd"]) {
-    await using world = portless({
-      provider: () => tokenAnswer({ ...LOGIN, NewDeviceMetadata }),
-    });
-    assertEquals((await world.session.login()).warnings, []);
-    assertEquals(world.sent.length, 1);
-  }
-});

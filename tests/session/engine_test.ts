@@ -1,7 +1,7 @@
 /** How a session uses its store. */
 import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
-import { linesOf, portless } from "../support/portless.ts";
+import { portless } from "../support/portless.ts";
 
 Deno.test("status() shows a logout and a login of another process", async () => {
   await using world = portless({ file: true });
@@ -24,16 +24,6 @@ Deno.test("status() shows the settings that the next call uses, as the .env has 
   assertEquals([portalUrl, state], ["https://portal.example/", "valid"]);
   await Deno.writeTextFile(world.envFile, "APP_CLIENT_ID=another-client\n", { append: true });
   assertEquals(world.session.status().clientId, world.options.clientId);
-});
-
-Deno.test("a logout before another account is set is done", async () => {
-  await using world = portless({ file: true });
-  const session = makeSession({ ...world.options, envFile: world.envFile }, false);
-  await session.login();
-  const out = session.logout();
-  session.configure({ ...world.options, clientId: "another-client" });
-  await out;
-  assertEquals(linesOf(world.envFile), {});
 });
 
 Deno.test({

@@ -51,17 +51,6 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assertEquals(world.session.status().source, "portal");
 });
 
-Deno.test("if the API rejects the other process's token, too, the call refreshes", async () => {
-  await using world = shared();
-  await world.session.login();
-  await world.session.authFetch("/v1/whoami");
-  const other = world.another();
-  await other.login({ force: true });
-  world.sandbox.expireAccessTokens();
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  assertEquals(world.refreshes(), 1);
-});
-
 Deno.test("tokens that replace a refused refresh are refreshed if the API rejects them, too", async () => {
   await using world = shared();
   await world.session.login();

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
+import { type Portless, portless, rejection } from "../support/portless.ts";
 
 const EXPIRED = 3_000;
 
@@ -80,21 +80,4 @@ Deno.test("a signal that is aborted already sends nothing", async () => {
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals([world.sent.length, world.called.length], [1, 0]);
   assertEquals(world.session.status().state, "valid");
-});
-
-Deno.test("a call during logout() does not restore the session", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  for (const call of ["authFetch", "accessToken", "refresh"] as const) {
-    await world.session.login({ force: true });
-    // One that has not looked at the file yet.
-    const session = world.another();
-    const out = session.logout();
-    const made = call === "authFetch" ? session.authFetch("/v1/whoami") : session[call]();
-    assertEquals((await rejection(made)).code, "NO_SESSION", call);
-    await out;
-    assertEquals(session.status().state, "none");
-    assertEquals(linesOf(world.envFile), {});
-    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
-  }
 });

@@ -1,5 +1,5 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
-import { ProviderError, SessionExpiredError } from "../../mod.ts";
+import { SessionExpiredError } from "../../mod.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
 
 const EXPIRED = 3_000;
@@ -30,21 +30,6 @@ Deno.test("refresh() asks whatever time is left, and each time", async () => {
   assertNotEquals(first, second);
 });
 
-Deno.test("sessions on the same file that expire together send one refresh", async () => {
-  // Who waits for the lock beside the file waits in real time.
-  const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-  await using world = portless({ file: true, session: { sleep } });
-  await world.session.login();
-  const others = Array.from({ length: 4 }, () => world.another());
-  for (const other of others) assertEquals(other.status().state, "valid");
-  world.clock.advance(EXPIRED);
-  const tokens = await Promise.all(
-    [world.session, ...others].flatMap((each) => [each.accessToken(), each.accessToken()]),
-  );
-  assertEquals(new Set(tokens).size, 1);
-  assertEquals(world.refreshes(), 1);
-});
-
 Deno.test("a refresh keeps the refresh token if the response contains none", async () => {
   await using world = portless({ file: true });
   await world.session.login();
@@ -56,18 +41,6 @@ Deno.test("a refresh keeps the refresh token if the response contains none", asy
   assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
   assertNotEquals(after.ACCESS_TOKEN, before.ACCESS_TOKEN);
   assertNotEquals(after.ACCESS_TOKEN_EXPIRES_AT, before.ACCESS_TOKEN_EXPIRES_AT);
-});
-
-Deno.test("a refresh stores a rotated refresh token and uses it next", async () => {
-  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
-  await world.session.login();
-  const before = linesOf(world.envFile);
-  await world.session.refresh();
-  const after = linesOf(world.envFile);
-  assertNotEquals(after.REFRESH_TOKEN, before.REFRESH_TOKEN);
-  assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
-  await world.session.refresh();
-  assertEquals(world.sent.at(-1)?.parameters.REFRESH_TOKEN, after.REFRESH_TOKEN);
 });
 
 Deno.test("a rejected refresh reports whether the login is older than 30 days", async () => {
@@ -100,22 +73,4 @@ Deno.test("a rejected refresh keeps a valid access token", async () => {
   world.clock.advance(EXPIRED);
   assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
   assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
-});
-
-Deno.test("a transient failure never deletes a token", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const before = Deno.readTextFileSync(world.envFile);
-  world.clock.advance(EXPIRED);
-  const failures = [{ status: 503 }, { status: 429 }, { drop: "before" }, {
-    drop: "during",
-  }] as const;
-  for (const failure of failures) {
-    world.sandbox.failures.splice(0, Infinity, { at: "token", ...failure });
-    assertInstanceOf(await rejection(world.session.accessToken()), ProviderError);
-    assertEquals(Deno.readTextFileSync(world.envFile), before);
-    assertEquals(world.session.status().state, "refreshable");
-  }
-  world.sandbox.failures.length = 0;
-  assertEquals((await world.session.refresh()).state, "valid");
 });

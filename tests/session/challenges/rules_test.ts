@@ -7,7 +7,7 @@ import {
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
 import { BY_MAIL, outcome, respondTo, USERNAME, worldOf } from "./cases.ts";
 import { portless, rejection } from "../../support/portless.ts";
-import { brokenConnection, refusedConnection } from "../../support/answers.ts";
+import { brokenConnection } from "../../support/answers.ts";
 
 type World = ReturnType<typeof worldOf>;
 
@@ -90,14 +90,7 @@ Deno.test("a later login or logout wins over the login that waits for an answer"
 });
 
 const FAULTS: [string, () => Response, string, number][] = [
-  ["a refused connection", refusedConnection, "valid", 2],
   ["a 503", () => new Response("", { status: 503 }), "valid", 2],
-  [
-    "throttling",
-    () => Response.json({ __type: "TooManyRequestsException" }, { status: 400 }),
-    "valid",
-    2,
-  ],
   ["a connection that breaks", brokenConnection, "UNREACHABLE", 1],
 ];
 for (const [what, fault, state, sent] of FAULTS) {
@@ -153,8 +146,6 @@ const ELSEWHERE: [string, RegExp][] = [
     /needs SRP.*ask the support channel .* to allow the flow USER_PASSWORD_AUTH/,
   ],
   ["DEVICE_SRP_AUTH", /needs SRP.*ask the support channel .* to switch off remembered devices/],
-  ["DEVICE_PASSWORD_VERIFIER", /needs SRP.*ask the support channel/],
-  ["SELECT_CHALLENGE", /needs a browser; ask the support channel .* login with the password alone/],
   ["WEB_AUTHN", /a passkey needs a browser/],
   ["SOMETHING_NEW", /does not know that step/],
 ];
@@ -196,18 +187,4 @@ Deno.test("the key for an app is text and address, and seen only by who asks for
   assertEquals(again.code, "CODE_REJECTED");
   assertMatch(asked[0] ?? "", /key: +([A-Z2-7]{4} )+.*\n +address: otpauth:\/\/totp\//);
   assert(!asked[1]?.includes("otpauth"), "the key is told once");
-});
-
-Deno.test("the device of a login with further steps is confirmed, and its refresh contains the device", async () => {
-  const sandbox = { challenge: ["EMAIL_OTP", "CUSTOM_CHALLENGE"], trackDevices: true };
-  await using world = portless({ sandbox });
-  await respondTo(
-    world.session.login(AT_ONCE),
-    ({ name }) =>
-      name === "EMAIL_OTP"
-        ? { EMAIL_OTP_CODE: world.sandbox.codes.at(-1)?.code ?? "" }
-        : { ANSWER: "weather data platform" },
-  );
-  assertEquals(world.sandbox.devices.map(({ confirmed }) => confirmed), [true]);
-  assertEquals((await world.session.refresh()).warnings, []);
 });

@@ -71,8 +71,6 @@ const failures: [Answer, RegExp][] = [
     () => errorAnswer("UnsupportedOperationException", "off"),
     /: status 400, UnsupportedOperationException: off$/,
   ],
-  [() => errorAnswer("InternalErrorException", "x", 500), /status 500, Internal/],
-  [() => new Response("<html>a login page</html>"), /status 200, an HTML or XML page/],
   [() => refusedConnection(), /: the connection was refused$/],
 ];
 for (const [answer, reason] of failures) {
@@ -178,11 +176,7 @@ Deno.test("a logout without a refresh token revokes nothing, and one without a s
   const again = await at.session.logout({ everywhere: true });
   assertMatch(
     noteOf(again),
-    /^there was no session to end: .*; not on other devices: the request needs/,
-  );
-  assertMatch(
-    noteOf(again),
-    /; to sign out other devices, run login\(\) first, then log out again$/,
+    /^there was no session to end: .*; not on other devices: .* run login/,
   );
   assertEquals(again.ended, "here");
   assertEquals(at.sent.length, 0);

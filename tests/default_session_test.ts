@@ -71,21 +71,6 @@ Deno.test('exportEnv "none" leaves the environment alone', async () => {
   });
 });
 
-Deno.test("a change of exportEnv takes back what was mirrored, and keeps the session", async () => {
-  await withDefault({ file: true }, {}, async (_, options) => {
-    configure({ ...options, exportEnv: "both" });
-    await auth.login();
-    const token = await auth.accessToken();
-    for (const [exportEnv, expected] of [["access", token], ["none", undefined]] as const) {
-      configure({ ...options, exportEnv });
-      assertEquals([Deno.env.get("ACCESS_TOKEN"), Deno.env.get("REFRESH_TOKEN")], [
-        ...[expected, undefined],
-      ]);
-    }
-    assertEquals(auth.status().state, "valid");
-  });
-});
-
 Deno.test("configure() leaves tokens in the environment that the user put there", async () => {
   const ACCESS_TOKEN = jwt({ iat: 1, exp: 4_000_000_000, client_id: "mine" });
   await withDefault({}, { ACCESS_TOKEN, REFRESH_TOKEN: "refresh-of-the-user" }, () => {
@@ -106,17 +91,6 @@ Deno.test("a session that ends leaves no token in the environment", async () => 
     world.clock.advance(3_000);
     assertEquals((await rejection(auth.accessToken())).code, "REFRESH_REJECTED");
     assertEquals(Deno.env.has("ACCESS_TOKEN"), false);
-  });
-});
-
-Deno.test("an ACCESS_TOKEN in the environment alone is a session", async () => {
-  await withDefault({ file: true }, {}, async (world) => {
-    const token = await world.sandbox.portalToken();
-    await withEnvironment({ ACCESS_TOKEN: token }, async () => {
-      const { state, source } = auth.status();
-      assertEquals([state, source], ["valid", "environment"]);
-      assertEquals((await auth.authFetch("/v1/whoami")).status, 200);
-    });
   });
 });
 
@@ -239,21 +213,6 @@ Deno.test("a later token in the environment of the same user keeps the file's re
       assertEquals([source, canRefresh], ["environment", true]);
       assertEquals((await auth.refresh()).state, "valid");
     });
-  });
-});
-
-Deno.test("configure() with the same provider, client and file keeps the session", async () => {
-  await withDefault({}, {}, async (world, options) => {
-    await auth.login();
-    const token = await auth.accessToken();
-    configure({ ...options });
-    configure({ ...options, apiBaseUrl: "https://other.example" });
-    assertEquals(await auth.accessToken(), token);
-    assertEquals(world.sent.length, 1);
-    assertEquals(
-      (await rejection(auth.authFetch("https://api.sandbox.example/"))).code,
-      "UNTRUSTED_ORIGIN",
-    );
   });
 });
 

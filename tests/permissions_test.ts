@@ -63,28 +63,6 @@ Deno.test("the two documented permissions are enough with AUTH_ENV_FILE=false", 
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("a login asks about four permissions at most and a refresh about one, variables aside", () =>
-  inWorld(async ({ folder, run }) => {
-    await Deno.mkdir(`${folder}/.git`);
-    const script = `
-      import { login, refresh } from ${JSON.stringify(MOD_PATH)};
-      let count = 0;
-      for (const name of ["querySync", "requestSync"]) {
-        const real = Deno.permissions[name].bind(Deno.permissions);
-        Deno.permissions[name] = (asked) => {
-          if (asked.name !== "env") count++;
-          return real(asked);
-        };
-      }
-      const countOf = async (call) => {
-        count = 0;
-        await call();
-        return count;
-      };
-      console.log(await countOf(login) <= 4, await countOf(refresh) <= 1);`;
-    assertEquals((await run(["-A"], {}, script)).stdout, "true true\n");
-  }));
-
 Deno.test("without --allow-net one line to paste has all flags, with both hosts", () =>
   inWorld(async ({ flags, hosts: { provider, api }, run }) => {
     const { net: _, ...others } = flags;

@@ -3,19 +3,6 @@ import { createSession, type Session } from "../mod.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection } from "./support/portless.ts";
-import { jwt } from "./support/answers.ts";
-
-Deno.test("status() without a session has the state none, and creates nothing", async () => {
-  await using world = portless({ file: true });
-  const status = world.session.status();
-  assertEquals(status.state, "none");
-  assertEquals(status.source, "none");
-  assertEquals(status.canRefresh, false);
-  assertEquals(status.accessTokenExpiresAt, undefined);
-  assertEquals(status.asOf, new Date(world.clock.now()));
-  assertEquals(status.username, world.options.username);
-  assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
-});
 
 Deno.test("nothing is read before the first use", async () => {
   await using world = portless({ file: true });
@@ -72,15 +59,6 @@ Deno.test("stored tokens of another client are ignored and reported", async () =
   assertEquals(error.code, "NO_SESSION");
   assertMatch(error.message, /an app client other than APP_CLIENT_ID/);
   assertEquals(world.another().status().state, "valid");
-});
-
-Deno.test("a stored token of another client without a refresh token is used", async () => {
-  await using world = portless({ file: true });
-  const iat = world.clock.now() / 1_000;
-  const token = jwt({ iat, exp: iat + 600, client_id: "portal-client" });
-  Deno.writeTextFileSync(world.envFile, `ACCESS_TOKEN=${token}\n`);
-  assertEquals(world.session.status().state, "valid");
-  assertEquals(await world.session.accessToken(), token);
 });
 
 Deno.test("logout() clears memory and file, and leaves the other lines", async () => {

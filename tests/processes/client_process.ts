@@ -43,20 +43,19 @@ export type ClientOptions = SessionOptions | {
 /**
  * Starts a process with a session.
  *
- * - `call`: waits for `go()`, makes that many calls, at once or every so often, and reports
+ * - `call`: waits for `go()`, makes that many calls at once, and reports
  * - `churn`: logs in, refreshes and saves without pause until it is killed
  */
 export function startClient(
   work: "call" | "churn",
   options: ClientOptions,
   calls = 0,
-  everyMs = 0,
 ): ClientProcess {
   const given = "env" in options ? "default" : JSON.stringify(options);
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--quiet", "--no-prompt", "-A", ...IMPORT_FLAGS],
-      ...[import.meta.url, work, given, `${calls}`, `${everyMs}`],
+      ...[import.meta.url, work, given, `${calls}`],
     ],
     ...("env" in options && { ...options, clearEnv: true }),
     stdin: "piped",
@@ -94,10 +93,7 @@ async function digest(text: string): Promise<string> {
 async function call(
   session: Pick<Session, "authFetch" | "status">,
   calls: number,
-  everyMs: number,
 ): Promise<Report> {
-  // Who goes on calling has a session before all begins.
-  if (everyMs > 0) await session.authFetch("/v1/whoami").then(({ body }) => body?.cancel());
   const used = new Set<string>();
   const plain = globalThis.fetch;
   globalThis.fetch = (input, init) => {
@@ -118,12 +114,7 @@ async function call(
     }, (error) => error instanceof AuthError ? error.code : String(error));
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   };
-  const answers = [];
-  for (let nth = 0; nth < calls; nth++) {
-    if (nth > 0 && everyMs > 0) await new Promise((done) => setTimeout(done, everyMs));
-    answers.push(one());
-  }
-  await Promise.all(answers);
+  await Promise.all(Array.from({ length: calls }, one));
   const tokens = await Promise.all([...used].map(digest));
   return { outcomes, tokens, warnings: session.status().warnings };
 }
@@ -138,10 +129,10 @@ async function churn(session: Session): Promise<never> {
 }
 
 if (import.meta.main) {
-  const [work, options = "", calls, everyMs] = Deno.args;
+  const [work, options = "", calls] = Deno.args;
   const session = options === "default"
     ? { authFetch, status }
     : createSession(JSON.parse(options));
   if (work === "churn" && "login" in session) await churn(session);
-  console.log(JSON.stringify(await call(session, Number(calls), Number(everyMs))));
+  console.log(JSON.stringify(await call(session, Number(calls))));
 }

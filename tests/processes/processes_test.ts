@@ -1,50 +1,24 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { assertKillsHarmless } from "./kills.ts";
-import { assertOneRefresh, runTogether, writeExpired } from "./one_refresh.ts";
+import { assertOneRefresh } from "./one_refresh.ts";
 import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
+import { rounds } from "../support/property.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
 
-Deno.test("one refresh serves 3 processes of 10 calls each on one expired .env", async () => {
-  await assertOneRefresh({ processes: 3, callsEach: 10 });
-});
+const [PROCESSES, CALLS] = [rounds(3, 8), rounds(10, 50)];
+Deno.test(`one refresh serves ${PROCESSES} processes of ${CALLS} calls each on one expired .env`, () =>
+  assertOneRefresh(PROCESSES, CALLS));
 
-Deno.test("each time a token expires, one GetTokensFromRefreshToken serves 3 new processes, and none is refused", async () => {
-  await assertOneRefresh({ processes: 3, callsEach: 10, rotation: "get-tokens", periods: 2 });
-});
-
-Deno.test("of 3 processes with a copy of an expired .env each, one is refreshed and 2 are refused", async () => {
-  await using world = await startSandbox({ rotateRefreshTokens: true });
-  await inFolder(async (folder) => {
-    const shared = await writeExpired(world, folder);
-    const before = world.requests.length;
-    const copies = await Promise.all(Array.from({ length: 3 }, async (_, nth) => {
-      const envFile = `${shared}.${nth}`;
-      await Deno.copyFile(shared, envFile);
-      return envFile;
-    }));
-    const reports = await runTogether(
-      copies.map((envFile) => startClient("call", { envFile }, 5)),
-    );
-    const outcomes = reports.map(({ outcomes }) => outcomes);
-    assertEquals(outcomes.filter((each) => each["200"]), [{ "200": 5 }]);
-    assertEquals(
-      outcomes.filter((each) => !each["200"]),
-      Array.from({ length: 2 }, () => ({ REFRESH_REJECTED: 5 })),
-    );
-    const refreshes = world.requests.slice(before).map(({ status }) => status).sort();
-    assertEquals(refreshes, [200, ...Array.from({ length: 2 }, () => 400)]);
-  });
-});
-
-Deno.test("8 kills at random moments leave whole files, free locks and a way on", async () => {
-  const kills = await assertKillsHarmless(8);
-  assertEquals(kills.working + kills.rejected, 8);
+const KILLS = rounds(8, 300);
+Deno.test(`the .env survives ${KILLS} kills at random moments`, async () => {
+  const kills = await assertKillsHarmless(KILLS);
+  assertEquals(kills.working + kills.rejected, KILLS);
   assert(kills.working > 0);
   assertEquals(kills.waited, 0);
 });

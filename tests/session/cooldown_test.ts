@@ -1,9 +1,6 @@
 /** When a session does not refresh, and when a login is made all the same. */
 import { assertEquals } from "@std/assert";
 import { portless, rejection } from "../support/portless.ts";
-
-/** A token of half an hour is replaced a little earlier from here on. */
-const NEARLY_EXPIRED = 1_790;
 const PASSING = { at: "token", status: 503 } as const;
 
 Deno.test("a plain login() whose refresh fails for a passing reason throws and sends no password", async () => {
@@ -16,23 +13,6 @@ Deno.test("a plain login() whose refresh fails for a passing reason throws and s
   world.sandbox.failures.length = 0;
   assertEquals((await world.session.login()).source, "refresh");
   assertEquals(world.logins(), 1);
-});
-
-Deno.test("a login ends the cooldown after an early refresh that failed", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.clock.advance(NEARLY_EXPIRED);
-  world.sandbox.failures.push({ at: "token", status: 400, body: '{"__type":"OddException"}' });
-  await world.session.accessToken();
-  const failed = world.refreshes();
-  await world.session.accessToken();
-  assertEquals(world.refreshes(), failed, "it cools down");
-  world.sandbox.failures.length = 0;
-  world.clock.advance(-NEARLY_EXPIRED + 1);
-  await world.session.login({ force: true });
-  world.clock.advance(NEARLY_EXPIRED);
-  await world.session.accessToken();
-  assertEquals(world.refreshes(), failed + 1);
 });
 
 Deno.test("a login ends the cooldown after a 401 that a refresh did not help with", async () => {
@@ -59,18 +39,5 @@ Deno.test("a refresh that helped after a 401 ends the cooldown", async () => {
     world.clock.advance(2);
     assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
     assertEquals(world.refreshes(), round);
-  }
-});
-
-Deno.test("a session in memory has the whole deadline for its refresh, one on a file leaves half to others", async () => {
-  for (const file of [false, true]) {
-    await using world = portless({ file });
-    await world.session.login();
-    world.clock.advance(3_000);
-    const headers = { "retry-after": "20" };
-    world.sandbox.failures.push({ at: "token", status: 429, headers, times: 1 });
-    const call = world.session.accessToken();
-    if (file) assertEquals((await rejection(call)).code, "THROTTLED");
-    else assertEquals(typeof await call, "string");
   }
 });

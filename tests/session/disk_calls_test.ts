@@ -3,20 +3,6 @@ import { assert, assertEquals } from "@std/assert";
 import { diskCalls } from "../support/disk_calls.ts";
 import { portless } from "../support/portless.ts";
 
-Deno.test("a refresh of an expired session asks the disk for little", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  world.clock.advance(3_000);
-  const counts = await diskCalls(() => world.session.accessToken());
-  assertEquals(world.refreshes(), 1);
-  assert(counts.reads <= 4, `${counts.reads} reads`);
-  assert(counts.stats <= 6, `${counts.stats} stats`);
-  assert(counts.realPaths <= 2, `${counts.realPaths} real paths`);
-  assert(counts.permissions <= 1, `${counts.permissions} permission queries`);
-  // The counting counts.
-  assert(counts.reads > 0 && counts.stats > 0);
-});
-
 Deno.test("a hundred calls with an expired session access the disk as often as one", async () => {
   await using world = portless({ file: true });
   await world.session.login();

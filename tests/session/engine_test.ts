@@ -1,7 +1,7 @@
 /** How a session uses its store. */
 import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
-import { linesOf, portless } from "../support/portless.ts";
+import { portless } from "../support/portless.ts";
 
 Deno.test("status() shows a logout and a login of another process", async () => {
   await using world = portless({ file: true });
@@ -46,15 +46,4 @@ Deno.test({
     assertEquals((await session.logout()).state, "none");
     assertEquals((await Deno.stat(envFile)).mode, before.mode);
   },
-});
-
-Deno.test("logout() does not change the permission bits of a file without tokens", async () => {
-  await using world = portless({ file: true });
-  await Deno.writeTextFile(world.envFile, "OTHER=1\n", { mode: 0o644 });
-  await Deno.chmod(world.envFile, 0o644);
-  // Windows has no such bits, and shows others.
-  const { mode } = await Deno.stat(world.envFile);
-  const status = await world.session.logout();
-  assertEquals((await Deno.stat(world.envFile)).mode, mode);
-  assertEquals(status.notices.map(({ code }) => code), ["SIGNED_OUT"]);
 });

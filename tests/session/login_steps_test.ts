@@ -47,17 +47,6 @@ Deno.test("a login that is aborted while its answer is on its way leaves nothing
   assertEquals([state, warnings, isKept(world)], ["none", [], false]);
 });
 
-Deno.test("a login that fails says nothing of what it learned", async () => {
-  await using world = worldOf(BY_MAIL);
-  world.clock.jump(2 * HOUR);
-  const login = world.session.login({ onChallenge: () => ({ EMAIL_OTP_CODE: "0" }) });
-  assertEquals(await outcome(login), "CODE_REJECTED");
-  assertEquals(await outcome(world.session.login({ password: "Wrong-1" })), "INVALID_CREDENTIALS");
-  assertEquals(world.session.status().warnings, []);
-  const { warnings } = await world.session.login({ onChallenge: () => right(world) });
-  assertMatch(warnings.join(), /clock is 2 h.* ahead/);
-});
-
 Deno.test("an answer is refused while another is being sent, and accepted afterwards", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);

@@ -1,7 +1,4 @@
-/**
- * The expected behavior of sessions on one `.env`, or in one store: a second, very simple
- * implementation.
- */
+/** The expected behavior of sessions on one `.env`: a second, very simple implementation. */
 
 export interface Held {
   readonly access: string;
@@ -42,8 +39,7 @@ export class SessionModel {
   logins = 0;
   refreshes = 0;
   /** The fate of the next refresh. */
-  trouble: "none" | "down" | "lost" | "overtaken" | "outrun" = "none";
-  #saved: Held | undefined;
+  trouble: "none" | "down" | "lost" = "none";
   readonly #memories = new Map<number, Memory>();
   readonly #rotating: boolean;
   /** Gives the tokens that a real session just got: their names are the provider's choice. */
@@ -56,31 +52,15 @@ export class SessionModel {
 
   login(session: number): Outcome {
     this.logins++;
-    const held = this.#fresh();
-    this.live.add(held.refresh ?? "");
-    this.issued.push(held.access);
-    return this.#adopt(session, held);
-  }
-
-  /** A portal string, which may have been issued before the tokens that it takes the place of. */
-  portal(session: number, held: Held): Outcome {
-    return this.#adopt(session, held);
-  }
-
-  #adopt(session: number, held: Held): Outcome {
-    const memory = this.#load(session);
-    Object.assign(memory, { held, seen: held, ended: undefined, replaced: undefined });
-    Object.assign(memory, { rejected: undefined, restUntil: 0 });
-    this.file = held;
+    this.#memories.delete(session);
+    this.#save(this.#load(session));
     return "valid";
   }
 
   logout(session: number): Outcome {
-    const memory = this.#load(session);
-    Object.assign(memory, { held: undefined, ended: undefined, replaced: undefined });
-    Object.assign(memory, { rejected: undefined, restUntil: 0 });
-    memory.seen = undefined;
     this.file = undefined;
+    this.#memories.delete(session);
+    this.#load(session);
     return "done";
   }
 
@@ -91,16 +71,7 @@ export class SessionModel {
   refresh(session: number): Outcome {
     const memory = this.#load(session);
     this.#catchUp(memory);
-    const code = this.#renew(memory);
-    return code ?? "valid";
-  }
-
-  /** Another program saves these while a refresh is on its way. */
-  outrun(session: number, saved: Held): Outcome {
-    this.#saved = saved;
-    const outcome = this.refresh(session);
-    this.file = saved;
-    return outcome;
+    return this.#renew(memory) ?? "valid";
   }
 
   call(session: number): Outcome {
@@ -169,17 +140,6 @@ export class SessionModel {
       this.live.delete(held.refresh);
       this.spent.add(held.refresh);
     }
-    if (trouble === "overtaken") {
-      // A session that is no longer in the file has ended; it is not given up.
-      Object.assign(memory, { held: undefined, seen: undefined, ended: undefined });
-      return isLive ? "NO_SESSION" : "REFRESH_REJECTED";
-    }
-    if (trouble === "outrun") {
-      // Another process saved in the meantime, and its write is the last.
-      this.file = this.#saved;
-      this.#catchUp(memory);
-      return undefined;
-    }
     // If refresh tokens rotate, the new one was in the lost response.
     if (!isLive || (trouble === "lost" && this.#rotating)) {
       memory.ended = "REFRESH_REJECTED";
@@ -187,11 +147,15 @@ export class SessionModel {
       this.file = memory.seen = memory.held;
       return memory.ended;
     }
+    this.#save(memory);
+    return undefined;
+  }
+
+  #save(memory: Memory): void {
     const next = this.#fresh();
     this.live.add(next.refresh ?? "");
     this.issued.push(next.access);
     this.file = memory.seen = memory.held = next;
-    return undefined;
   }
 
   #catchUp(memory: Memory): void {
@@ -203,19 +167,14 @@ export class SessionModel {
   }
 
   #load(session: number): Memory {
-    let memory = this.#memories.get(session);
-    if (memory === undefined) {
-      memory = {
-        held: this.file,
-        seen: this.file,
-        ended: undefined,
-        replaced: undefined,
-        rejected: undefined,
-        restUntil: 0,
-      };
-      this.#memories.set(session, memory);
-    }
-    return memory;
+    return this.#memories.getOrInsertComputed(session, () => ({
+      held: this.file,
+      seen: this.file,
+      ended: undefined,
+      replaced: undefined,
+      rejected: undefined,
+      restUntil: 0,
+    }));
   }
 
   #left(held: Held): number {

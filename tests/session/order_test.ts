@@ -1,12 +1,6 @@
 /** Several sessions on one store: what was written last counts, whatever the times in the tokens. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  linesOf,
-  type Portless,
-  portless,
-  type PortlessOptions,
-  rejection,
-} from "../support/portless.ts";
+import { linesOf, type Portless, portless, type PortlessOptions } from "../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -15,15 +9,6 @@ const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
 
 function shared(given: PortlessOptions = {}): Portless {
   return portless({ file: true, ...given, session: { sleep, ...given.session } });
-}
-
-function lockOf(world: Portless): Deno.FsFile {
-  const file = Deno.openSync(`${Deno.realPathSync(world.envFile)}.lock`, {
-    write: true,
-    create: true,
-  });
-  file.lockSync(true);
-  return file;
 }
 
 /** A write by another program, which does not use the lock. */
@@ -52,32 +37,6 @@ Deno.test("a refresh token that another process rotated is used after a refusal 
   assertEquals([await call, linesOf(world.envFile).REFRESH_TOKEN], ["a3", "r3"]);
 });
 
-Deno.test("a login aborted while it waits for the lock changes neither session nor file", async () => {
-  await using world = shared();
-  await world.session.login();
-  const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
-  using _lock = lockOf(world);
-  const controller = new AbortController();
-  const portalToken = "bearer another-token";
-  const login = rejection(world.session.login({ portalToken, signal: controller.signal }));
-  await sleep();
-  controller.abort(new Error("not now"));
-  assertEquals((await login).message, "not now");
-  assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
-  assertEquals(world.session.status().source, "password");
-});
-
-Deno.test("of two simultaneous logouts, neither resolves while tokens are in the file", async () => {
-  for (let round = 0; round < 10; round++) {
-    await using world = shared();
-    await world.session.login();
-    const seen = [world.session.logout(), world.session.logout()].map((out) =>
-      out.then(() => linesOf(world.envFile))
-    );
-    assertEquals(await Promise.all(seen), [{}, {}]);
-  }
-});
-
 Deno.test("a save that fails does not bring the file's old tokens back", async () => {
   await using world = shared();
   const folder = world.envFile.replace(/[\\/]\.env$/, "");
@@ -90,17 +49,6 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assert(status.warnings.some((it) => it.includes("kept in memory only")), status.warnings.join());
   assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "kept-in-memory");
   assertEquals(world.session.status().source, "portal");
-});
-
-Deno.test("if the API rejects the other process's token, too, the call refreshes", async () => {
-  await using world = shared();
-  await world.session.login();
-  await world.session.authFetch("/v1/whoami");
-  const other = world.another();
-  await other.login({ force: true });
-  world.sandbox.expireAccessTokens();
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  assertEquals(world.refreshes(), 1);
 });
 
 Deno.test("tokens that replace a refused refresh are refreshed if the API rejects them, too", async () => {

@@ -14,16 +14,11 @@ const written: [string, string][] = [
   ["as the portal copies it", `bearer ${BARE}`],
   ["bare", BARE],
   ["with a capital", `Bearer ${BARE}`],
-  ["in capitals", `BEARER   ${BARE}`],
   ["as a whole header", `Authorization: bearer ${BARE}`],
   ["in double quotes", `"bearer ${BARE}"`],
-  ["in single quotes", `'bearer ${BARE}'`],
   ["with the token alone in quotes", `bearer "${BARE}"`],
-  ["in backticks", `\`bearer ${BARE}\``],
   ["in the quotes of a text program", `“bearer ${BARE}”`],
   ["with a line break behind it", `bearer ${BARE}\r\n`],
-  ["with a line break behind the word", `bearer\n${BARE}`],
-  ["with a tab behind the word", `bearer\t${BARE}`],
   ["with a no-break space behind the word", `bearer\u00a0${BARE}`],
   ["with a byte order mark before it", `\ufeffbearer ${BARE}`],
   [
@@ -38,37 +33,15 @@ for (const [how, text] of written) {
 }
 
 Deno.test("parsePortalToken() rejects control characters, spaces and all else that cannot occur in a token", () => {
-  const odd = [
-    "\u0000",
-    "\u0007",
-    "\u001b",
-    "\u007f",
-    "\u0085",
-    " ",
-    "\t",
-    "é",
-    "🌊",
-    "\u200b",
-    ";",
-  ];
-  for (const char of [...odd, "<", '"', "\\", "\u2028"]) {
+  for (
+    const char of ["\u0000", "\u001b", "\u0085", " ", "é", "🌊", "\u200b", ";", "<", '"', "\\"]
+  ) {
     refused(`bearer ${BARE.slice(0, 30)}${char}${BARE.slice(30)}`);
   }
 });
 
 Deno.test("parsePortalToken() reports an empty text", () => {
-  for (
-    const text of [
-      "",
-      " ",
-      "\r\n",
-      "bearer",
-      " Bearer ",
-      '"bearer "',
-      '""',
-      "authorization: bearer",
-    ]
-  ) {
+  for (const text of ["", "\r\n", "bearer", '"bearer "', "authorization: bearer"]) {
     assertStringIncludes(refused(text).message, "empty");
   }
 });
@@ -78,46 +51,20 @@ Deno.test("parsePortalToken() takes no refresh token for an access token", () =>
   assertStringIncludes(refused(`bearer ${refreshToken}`).message, "refresh token");
 });
 
-Deno.test("parsePortalToken() leaves a token alone that begins like the word", () => {
-  assertEquals(parsePortalToken("bearerish.token"), "bearerish.token");
-  assertEquals(parsePortalToken("bearer Bearer-token"), "Bearer-token");
-});
-
-Deno.test("parsePortalToken() takes no wrong type", () => {
-  const loose = parsePortalToken as (value: unknown) => string;
-  for (const value of [undefined, null, 7, {}, [BARE]]) {
-    const error = assertThrows(() => loose(value), TypeError);
-    assert(!error.message.includes(BARE));
-  }
-});
-
 /** Texts on which a pattern that backtracks takes minutes; the tests would not end. */
 const long = 500_000;
 const hostile: [what: string, text: string, refusal: string | undefined][] = [
   ["blanks before the token", " ".repeat(long) + BARE, undefined],
-  ["blanks behind the token", BARE + " \t".repeat(long / 2), undefined],
   ["blanks in the token", `${BARE}${" ".repeat(long)}x`, "cannot occur in a token"],
   ["quotes in the token", `a${"'".repeat(long)}b`, "cannot occur in a token"],
-  ["quotes alone", `"'`.repeat(long / 2), "empty"],
   ["line breaks in the token", BARE.replace(".", `.${"\n ".repeat(long / 2)}`), undefined],
-  [
-    "blanks and no line break",
-    `${BARE}${"\u00a0 ".repeat(long / 2)}x`,
-    "cannot occur in a token",
-  ],
   ["the word and blanks", `bearer${" ".repeat(long)}x y`, "cannot occur in a token"],
   ["colons behind the word", `bearer${" :".repeat(long / 2)}`, "empty"],
-  [
-    "the name of the header and blanks",
-    `authorization${" ".repeat(long)}x`,
-    "cannot occur in a token",
-  ],
   [
     "export and blanks",
     `export${" ".repeat(long)}ACCESS_TOKEN${" ".repeat(long - 99)}x`,
     "cannot occur in a token",
   ],
-  ["dots", ".".repeat(long), undefined],
 ];
 for (const [what, text, refusal] of hostile) {
   Deno.test(`parsePortalToken() passes ${long} of these in one go: ${what}`, () => {

@@ -4,7 +4,6 @@ import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
 import { makeSession } from "../../src/session.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
-import type { SessionRecord, SessionStore } from "../../mod.ts";
 
 const EXPIRED = 3_000;
 /** Time for which a login or a logout waits for a refresh, in milliseconds. */
@@ -25,29 +24,12 @@ async function refreshing(world: Portless) {
   return { call, release: held.release };
 }
 
-/** Flows of the requests to the provider after the first login and the refresh. */
-function told({ sent }: Portless): string[] {
-  return sent.slice(2).map(({ flow }) => flow);
-}
-
 /** A session with a refresh that gets no response, and timeouts that the test controls. */
 async function hanging(world: Portless, timeouts: HeldTimeouts) {
   const { call, release } = await refreshing(world);
   const refresh = rejection(call);
   return { refresh, release, endWait: () => timeouts.pass(PATIENCE_MS) };
 }
-
-Deno.test("a call made before logout() gets its token, and later calls get none", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const out = world.session.logout();
-  const later = rejection(world.session.accessToken());
-  release();
-  assert((await call).startsWith("eyJ"));
-  await out;
-  assertEquals((await later).code, "NO_SESSION");
-  assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
-});
 
 Deno.test("calls in one line are served in their order", async () => {
   await using world = portless({ file: true });
@@ -68,18 +50,6 @@ Deno.test("logout() revokes the refresh token that a refresh in progress brings"
   await Promise.all([call, out]);
   const { flow, body } = world.sent.at(-1) ?? {};
   assertEquals([flow, body?.Token === before], ["RevokeToken", false]);
-});
-
-Deno.test("logout() behind a refresh and a login sends no replaced refresh token", async () => {
-  await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
-  const { call, release } = await refreshing(world);
-  const before = linesOf(world.envFile).REFRESH_TOKEN;
-  const login = world.session.login({ portalToken: "bearer between" });
-  await turns();
-  const out = world.session.logout({ everywhere: true });
-  release();
-  await Promise.all([call, login, out]);
-  assert(!JSON.stringify(world.sent.slice(2)).includes(`${before}`));
 });
 
 Deno.test("logout() waits at most three seconds for a refresh, whose callers get NO_SESSION", async () => {
@@ -146,30 +116,6 @@ Deno.test("a refresh that a login or a logout ended leaves no notice", async () 
   }
 });
 
-Deno.test("a call after a refresh was ended does not wait for that refresh", async () => {
-  using timeouts = heldTimeouts();
-  await using world = portless();
-  const { refresh, endWait } = await hanging(world, timeouts);
-  const login = world.session.login({ portalToken: "bearer the-later-login" });
-  await turns();
-  endWait();
-  const later = world.session.accessToken();
-  assertEquals((await refresh).code, "TIMEOUT");
-  await login;
-  assertEquals(await later.catch(({ code }) => code), "the-later-login");
-});
-
-Deno.test("login() during a refresh wins, and the file has its tokens", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const login = world.session.login({ portalToken: "bearer the-later-login" });
-  release();
-  await Promise.all([call, login]);
-  const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
-  assertEquals([ACCESS_TOKEN, REFRESH_TOKEN], ["the-later-login", undefined]);
-  assertEquals(await world.session.accessToken(), "the-later-login");
-});
-
 Deno.test("refresh() that waits behind a login is served by that login", async () => {
   let count = 0;
   await using world = portless({
@@ -199,58 +145,6 @@ Deno.test("refresh() that waits behind a login is served by that login", async (
   }
   await refresh;
   assertEquals([world.logins(), world.refreshes()], [2, 0]);
-});
-
-Deno.test("logout() that is aborted while it waits for a refresh changes nothing", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const abort = new AbortController();
-  const out = rejection(world.session.logout({ signal: abort.signal }));
-  await turns();
-  abort.abort(new Error("not now"));
-  assertEquals((await out).message, "not now");
-  release();
-  const token = await call;
-  await turns();
-  assertEquals([linesOf(world.envFile).ACCESS_TOKEN, told(world)], [token, []]);
-  assertEquals(await world.session.accessToken(), token);
-});
-
-Deno.test("a login aborted behind a refresh is not applied, and the refresh is not ended", async () => {
-  using timeouts = heldTimeouts();
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const abort = new AbortController();
-  const { signal } = abort;
-  const login = rejection(world.session.login({ portalToken: "bearer another", signal }));
-  await turns();
-  abort.abort(new Error("not now"));
-  assertEquals((await login).message, "not now");
-  timeouts.pass(PATIENCE_MS);
-  release();
-  const token = await call;
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, token);
-});
-
-Deno.test("a login that is aborted as it gets the lock is not applied", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
-  const abort = new AbortController();
-  const { tryLockSync } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.tryLockSync = function (this: Deno.FsFile, isExclusive?: boolean) {
-    abort.abort(new Error("not now"));
-    return tryLockSync.call(this, isExclusive);
-  };
-  const { signal } = abort;
-  try {
-    const login = world.session.login({ portalToken: "bearer another", signal });
-    assertEquals((await rejection(login)).message, "not now");
-    await turns();
-  } finally {
-    Deno.FsFile.prototype.tryLockSync = tryLockSync;
-  }
-  assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
 });
 
 const saves: [string, (world: Portless) => Promise<unknown>, string][] = [
@@ -327,24 +221,6 @@ for (const [what, isBefore] of [["at once with", true], ["after", false]] as con
   });
 }
 
-Deno.test("an aborted logout that had joined another asks for nothing", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const stays = world.session.logout({ revoke: false });
-  const login = world.session.login({ portalToken: "bearer after-the-logout" });
-  await turns();
-  const abort = new AbortController();
-  const { signal } = abort;
-  const gone = rejection(world.session.logout({ everywhere: true, signal }));
-  abort.abort(new Error("not now"));
-  assertEquals((await gone).message, "not now");
-  release();
-  await Promise.all([call, login]);
-  assertEquals((await stays).ended, "here");
-  assertEquals(told(world), []);
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "after-the-logout");
-});
-
 Deno.test("a login between two logouts is discarded", async () => {
   await using world = portless({ file: true });
   const { call, release } = await refreshing(world);
@@ -355,42 +231,4 @@ Deno.test("a login between two logouts is discarded", async () => {
   release();
   await Promise.all([call, first, second, login]);
   assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
-});
-
-Deno.test("a discarded login does not wait for the lock", async () => {
-  let updates = 0;
-  let record: SessionRecord | undefined;
-  const store: SessionStore = {
-    read: () => Promise.resolve(record),
-    async update(change) {
-      updates++;
-      record = await change(record) ?? record;
-    },
-  };
-  await using world = portless({ session: { store } });
-  const { call, release } = await refreshing(world);
-  const first = world.session.logout();
-  const login = world.session.login({ portalToken: "bearer between" });
-  await turns();
-  const second = world.session.logout();
-  release();
-  await Promise.all([call, first, second, login]);
-  assertEquals([updates, record], [3, {}], "the first login, the refresh and the logout");
-});
-
-Deno.test("a refresh that is aborted while it waits sends nothing and leaves the lock", async () => {
-  await using world = portless({ file: true });
-  const { call, release } = await refreshing(world);
-  const other = world.another({ sleep: turn });
-  other.status();
-  const abort = new AbortController();
-  const waiting = rejection(other.refresh({ signal: abort.signal }));
-  await turns();
-  abort.abort(new Error("not now"));
-  assertEquals((await waiting).message, "not now");
-  release();
-  await call;
-  await turns();
-  assertEquals(world.refreshes(), 1);
-  assertEquals((await other.refresh()).state, "valid");
 });

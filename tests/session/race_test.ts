@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
-import { inFile, type Place } from "./places.ts";
+import { type Portless, portless, rejection } from "../support/portless.ts";
 
 const EXPIRED = 3_000;
 
@@ -81,70 +80,4 @@ Deno.test("a signal that is aborted already sends nothing", async () => {
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals([world.sent.length, world.called.length], [1, 0]);
   assertEquals(world.session.status().state, "valid");
-});
-
-Deno.test("refresh() in two processes at once asks twice, each with the newest token", async () => {
-  // Who waits for the lock beside the file waits in real time.
-  const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-  await using world = portless({
-    file: true,
-    session: { sleep },
-    sandbox: { rotateRefreshTokens: true },
-  });
-  await world.session.login();
-  const other = world.another();
-  other.status();
-  const states = await Promise.all([world.session.refresh(), other.refresh()]);
-  assertEquals(states.map((each) => each.state), ["valid", "valid"]);
-  assertEquals(world.refreshes(), 2);
-});
-
-Deno.test("a call during logout() does not restore the session", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  for (const call of ["authFetch", "accessToken", "refresh"] as const) {
-    await world.session.login({ force: true });
-    // One that has not looked at the file yet.
-    const session = world.another();
-    const out = session.logout();
-    const made = call === "authFetch" ? session.authFetch("/v1/whoami") : session[call]();
-    assertEquals((await rejection(made)).code, "NO_SESSION", call);
-    await out;
-    assertEquals(session.status().state, "none");
-    assertEquals(linesOf(world.envFile), {});
-    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
-  }
-});
-
-/** Aborts logins at every turn of the event loop, until one ends before that. */
-async function abortLogins(world: Portless, place: Place): Promise<void> {
-  const next = () => new Promise<void>((done) => setTimeout(done, 0));
-  const endings = new Set<string>();
-  for (let turns = 0;; turns++) {
-    await place.write({});
-    const session = world.another(place.options);
-    const abort = new AbortController();
-    let ending = "under way";
-    const login = session.login({ force: true, signal: abort.signal }).then(
-      () => ending = "resolved",
-      () => ending = "rejected",
-    );
-    for (let turn = 0; turn < turns; turn++) await next();
-    const isOver = ending !== "under way";
-    abort.abort();
-    await login;
-    endings.add(ending);
-    // Any work after the end would be visible now.
-    for (let turn = 0; turn < 5; turn++) await next();
-    const isSaved = (await place.look()).ACCESS_TOKEN !== undefined;
-    assertEquals(ending, isSaved ? "resolved" : "rejected", `aborted after ${turns} turns`);
-    assertEquals(session.status().state, isSaved ? "valid" : "none");
-    if (isOver) break;
-  }
-  assertEquals([...endings], ["rejected", "resolved"]);
-}
-
-Deno.test("login({ signal }) rejects and changes nothing, or succeeds once its save began", async () => {
-  await using world = portless({ file: true });
-  await abortLogins(world, inFile(world));
 });

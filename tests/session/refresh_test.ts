@@ -1,7 +1,6 @@
-import { assert, assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
-import { ProviderError, SessionExpiredError } from "../../mod.ts";
+import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
+import { SessionExpiredError } from "../../mod.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
-import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 
@@ -20,22 +19,6 @@ Deno.test("one refresh serves 100 concurrent calls on an expired token", async (
   assertEquals(new Set(world.called.map((call) => call.authorization)).size, 1);
 });
 
-Deno.test("one refresh serves calls, accessToken() and refresh() together", async () => {
-  await using world = portless();
-  await world.session.login();
-  world.clock.advance(EXPIRED);
-  const { session } = world;
-  const [token, status, answer] = await Promise.all([
-    session.accessToken(),
-    session.refresh(),
-    session.authFetch("/v1/whoami"),
-  ]);
-  await answer.body?.cancel();
-  assertEquals(world.refreshes(), 1);
-  assertEquals(status.source, "refresh");
-  assertEquals(world.called[0]?.authorization, `bearer ${token}`);
-});
-
 Deno.test("refresh() asks whatever time is left, and each time", async () => {
   await using world = portless();
   await world.session.login();
@@ -45,21 +28,6 @@ Deno.test("refresh() asks whatever time is left, and each time", async () => {
   await world.session.refresh();
   assertEquals(world.refreshes(), 2);
   assertNotEquals(first, second);
-});
-
-Deno.test("sessions on the same file that expire together send one refresh", async () => {
-  // Who waits for the lock beside the file waits in real time.
-  const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-  await using world = portless({ file: true, session: { sleep } });
-  await world.session.login();
-  const others = Array.from({ length: 4 }, () => world.another());
-  for (const other of others) assertEquals(other.status().state, "valid");
-  world.clock.advance(EXPIRED);
-  const tokens = await Promise.all(
-    [world.session, ...others].flatMap((each) => [each.accessToken(), each.accessToken()]),
-  );
-  assertEquals(new Set(tokens).size, 1);
-  assertEquals(world.refreshes(), 1);
 });
 
 Deno.test("a refresh keeps the refresh token if the response contains none", async () => {
@@ -73,26 +41,6 @@ Deno.test("a refresh keeps the refresh token if the response contains none", asy
   assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
   assertNotEquals(after.ACCESS_TOKEN, before.ACCESS_TOKEN);
   assertNotEquals(after.ACCESS_TOKEN_EXPIRES_AT, before.ACCESS_TOKEN_EXPIRES_AT);
-});
-
-Deno.test("a refresh stores a rotated refresh token and uses it next", async () => {
-  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
-  await world.session.login();
-  const before = linesOf(world.envFile);
-  await world.session.refresh();
-  const after = linesOf(world.envFile);
-  assertNotEquals(after.REFRESH_TOKEN, before.REFRESH_TOKEN);
-  assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
-  await world.session.refresh();
-  assertEquals(world.sent.at(-1)?.parameters.REFRESH_TOKEN, after.REFRESH_TOKEN);
-});
-
-Deno.test("the 30 days are no reason not to try", async () => {
-  await using world = portless({ sandbox: { refreshDays: 365 } });
-  await world.session.login();
-  world.clock.advance(40 * 86_400);
-  assert((world.session.status().refreshableUntil ?? new Date()) < new Date(world.clock.now()));
-  assertEquals((await world.session.refresh()).state, "valid");
 });
 
 Deno.test("a rejected refresh reports whether the login is older than 30 days", async () => {
@@ -125,35 +73,4 @@ Deno.test("a rejected refresh keeps a valid access token", async () => {
   world.clock.advance(EXPIRED);
   assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
   assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
-});
-
-Deno.test("a transient failure never deletes a token", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const before = Deno.readTextFileSync(world.envFile);
-  world.clock.advance(EXPIRED);
-  const failures = [{ status: 503 }, { status: 429 }, { drop: "before" }, {
-    drop: "during",
-  }] as const;
-  for (const failure of failures) {
-    world.sandbox.failures.splice(0, Infinity, { at: "token", ...failure });
-    assertInstanceOf(await rejection(world.session.accessToken()), ProviderError);
-    assertEquals(Deno.readTextFileSync(world.envFile), before);
-    assertEquals(world.session.status().state, "refreshable");
-  }
-  world.sandbox.failures.length = 0;
-  assertEquals((await world.session.refresh()).state, "valid");
-});
-
-Deno.test("a response without a usable token changes nothing", async () => {
-  await using world = portless({
-    provider: (_, count) =>
-      count === 1
-        ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
-        : tokenAnswer({ AccessToken: "with space" }),
-  });
-  await world.session.login();
-  const token = await world.session.accessToken();
-  assertEquals((await rejection(world.session.refresh())).code, "UNEXPECTED_RESPONSE");
-  assertEquals(await world.session.accessToken(), token);
 });

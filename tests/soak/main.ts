@@ -5,7 +5,6 @@
 import { fileURLToPath } from "node:url";
 
 const TESTS = [
-  "tests/soak",
   "tests/bench",
   "tests/browser/nbconvert_test.ts",
   "tests/cluster/store_workers_test.ts",
@@ -13,6 +12,7 @@ const TESTS = [
   "tests/settings/env_text_test.ts",
   "tests/faults/random_answers_test.ts",
   "tests/processes/download_test.ts",
+  "tests/processes/processes_test.ts",
   "tests/session/model_test.ts",
 ];
 

@@ -1,21 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ChallengeError } from "../../../mod.ts";
-import { rejection } from "../../support/portless.ts";
 import { USERNAME, worldOf } from "./cases.ts";
-
-Deno.test("choices and requested values are shown even if the password shares a word with them", async () => {
-  const asked = async (challenge: string, password: string) => {
-    const user = { challenge, password };
-    await using world = worldOf(user, { session: { password } });
-    const error = await rejection(world.session.login({ strategy: "environment" }));
-    if (!(error instanceof ChallengeError)) throw error;
-    return error.challenge.asks.map(({ name }) => name);
-  };
-  assertEquals(await asked("MFA_SETUP", "Software-1 SOFTWARE"), ["SOFTWARE_TOKEN_MFA_CODE"]);
-  assertEquals(await asked("NEW_PASSWORD_REQUIRED", "My-1st-Attributes"), [
-    ...["NEW_PASSWORD", "userAttributes.email"],
-  ]);
-});
 
 Deno.test("a key that is not verified is a rejected code, and another code may be entered", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });

@@ -1,35 +1,9 @@
 /**
  * If refresh tokens rotate, learned facts are kept, and a response is on disk before it is used.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { linesOf, portless, rejection, statusOf } from "../../support/portless.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { linesOf, portless, rejection } from "../../support/portless.ts";
 import { errorAnswer } from "../../support/answers.ts";
-
-Deno.test("a refreshed token is in the file before any call uses it", async () => {
-  let before = "";
-  await using world = portless({
-    file: true,
-    sandbox: { rotateRefreshTokens: true },
-    api: ({ headers }) => {
-      const token = headers.get("authorization")?.replace("bearer ", "");
-      const isKept = token === before || token === linesOf(world.envFile).ACCESS_TOKEN;
-      return new Response(null, { status: isKept ? 200 : 409 });
-    },
-  });
-  await world.session.login();
-  before = await world.session.accessToken();
-  // The token is good, so that calls beside this refresh need not wait for it.
-  let isDone = false;
-  const refreshed = world.session.refresh().finally(() => isDone = true);
-  const statuses: number[] = [];
-  while (!isDone) {
-    statuses.push(await statusOf(world.session.authFetch("/v1/whoami")));
-    await new Promise((next) => setTimeout(next, 0));
-  }
-  await refreshed;
-  assertEquals(statuses.filter((status) => status !== 200), []);
-  assert(await world.session.accessToken() !== before);
-});
 
 Deno.test("a refresh token that was already used is distinguished from one that expired", async () => {
   const reused = () => errorAnswer("RefreshTokenReuseException", "Refresh token is spent");

@@ -1,8 +1,6 @@
 /** The requests of a logout to the provider, and their outcomes. */
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
-import { folderOf } from "../../../src/platform/paths.ts";
-import { lockEnvFile } from "../../../src/settings/env_file.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
   linesOf,
@@ -47,12 +45,6 @@ function noteOf(status: SessionStatus): string {
   return notesOf(status).join("\n").replace(/^signed out here: .*? no tokens any more/, "");
 }
 
-Deno.test("logout() without a session leaves an empty folder empty", async () => {
-  await using at = world(done);
-  await at.session.logout();
-  assertEquals([...Deno.readDirSync(folderOf(at.envFile))], []);
-});
-
 Deno.test("logout() revokes the refresh token, after it was forgotten here", async () => {
   for (const clientSecret of [undefined, ""]) {
     const left: string[][] = [];
@@ -79,8 +71,6 @@ const failures: [Answer, RegExp][] = [
     () => errorAnswer("UnsupportedOperationException", "off"),
     /: status 400, UnsupportedOperationException: off$/,
   ],
-  [() => errorAnswer("InternalErrorException", "x", 500), /status 500, Internal/],
-  [() => new Response("<html>a login page</html>"), /status 200, an HTML or XML page/],
   [() => refusedConnection(), /: the connection was refused$/],
 ];
 for (const [answer, reason] of failures) {
@@ -186,11 +176,7 @@ Deno.test("a logout without a refresh token revokes nothing, and one without a s
   const again = await at.session.logout({ everywhere: true });
   assertMatch(
     noteOf(again),
-    /^there was no session to end: .*; not on other devices: the request needs/,
-  );
-  assertMatch(
-    noteOf(again),
-    /; to sign out other devices, run login\(\) first, then log out again$/,
+    /^there was no session to end: .*; not on other devices: .* run login/,
   );
   assertEquals(again.ended, "here");
   assertEquals(at.sent.length, 0);
@@ -220,22 +206,6 @@ Deno.test("of one login the newest refresh token is revoked, of two logins both"
   assertEquals(told(at).slice(1).map(([, token]) => token), ["refresh-3", "refresh-4"]);
 });
 
-Deno.test("a logout of two sessions goes as far as the one that goes less far", async () => {
-  for (const [refused, ended] of [[0, "provider"], [1, "here"], [2, "here"]] as const) {
-    let count = 0;
-    await using at = world(() =>
-      ++count > refused ? new Response("") : errorAnswer("UnsupportedOperationException", "x")
-    );
-    await at.session.login();
-    at.clock.advance(1);
-    await at.another().login({ force: true });
-    const status = await at.session.logout();
-    assertEquals([status.ended, told(at).length], [ended, 2]);
-    // The same reason is given once.
-    assertEquals(noteOf(status).split("UnsupportedOperationException").length, refused > 0 ? 2 : 1);
-  }
-});
-
 Deno.test("tokens that cannot be taken out of the file are revoked, and the error says where they are", async () => {
   await using at = world(done);
   await at.session.login();
@@ -243,37 +213,6 @@ Deno.test("tokens that cannot be taken out of the file are revoked, and the erro
   Deno.mkdirSync(at.envFile);
   assertEquals((await rejection(at.session.logout())).code, "ENV_FILE");
   assertEquals(told(at), [["RevokeToken", "refresh-1"]]);
-});
-
-Deno.test("a login during a logout is kept, and its status does not mention the logout", async () => {
-  const answer = Promise.withResolvers<Response>();
-  const asked = Promise.withResolvers<void>();
-  await using at = world(() => {
-    asked.resolve();
-    return answer.promise;
-  });
-  await at.session.login();
-  const out = at.session.logout();
-  await asked.promise;
-  await at.session.login();
-  answer.resolve(new Response(""));
-  const status = await out;
-  assertEquals([status.state, notesOf(status), linesOf(at.envFile).REFRESH_TOKEN], [
-    "valid",
-    [],
-    "refresh-2",
-  ]);
-});
-
-Deno.test("a logout that is aborted while it waits for the file changes and sends nothing", async () => {
-  const abort = new AbortController();
-  await using at = world(done, { session: { sleep: () => Promise.resolve(abort.abort()) } });
-  await at.session.login();
-  const { lock } = await lockEnvFile(at.envFile, 0, { monotonic: () => 0, sleep: async () => {} });
-  await assertRejects(() => at.session.logout({ signal: abort.signal }), DOMException);
-  assertEquals([told(at), at.session.status().state], [[], "valid"]);
-  assertEquals(linesOf(at.envFile).ACCESS_TOKEN, await at.session.accessToken());
-  lock.release();
 });
 
 Deno.test("after an abort a logout sends nothing more", async () => {

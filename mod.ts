@@ -1,7 +1,7 @@
 /**
  * Logs data scientists in to a data platform's API, from a notebook or a script, and keeps the
- * access token current. The session is saved in the `.env`, so a restarted kernel continues it.
- * Importing this module has no side effects.
+ * access token current. The session is saved in the `.env`, so a restarted kernel needs no new
+ * login. Importing this module has no side effects.
  *
  * ```ts ignore
  * import { fetchJson, login } from "./mod.ts";

@@ -18,8 +18,8 @@ import {
 import type { SessionStatus } from "./session/status.ts";
 
 /**
- * The key of the default session in `globalThis`. A process has one such session, even if a
- * notebook imports the module again under another URL.
+ * The key of the default session in `globalThis`. A notebook may import this module again under
+ * another URL; the key lets both copies of the module use one session.
  */
 const KEY = Symbol.for("platform-auth default session 0");
 
@@ -29,12 +29,12 @@ function defaultSession(): ConfigurableSession {
 }
 
 /**
- * Sets the options of the default session, replacing all earlier options. A cell with this call can
- * be run again. If the provider, the app client or the file changes, the tokens in memory are
- * dropped; tokens in a file are never deleted.
+ * Sets the options of the default session, replacing all earlier options. The same call again keeps
+ * the session, so you can run its cell again. If the provider, the app client or the file changes,
+ * the tokens in memory are dropped; tokens in a file are never deleted.
  *
- * Types are checked at once. Further settings may come from the environment or the `.env`, so most
- * values, such as addresses, are checked when they are first used.
+ * The types of the options are checked at once. Most values, such as addresses, are checked when
+ * they are first used, together with the settings in the environment and the `.env`.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
@@ -60,7 +60,7 @@ export function configure(options: SessionOptions): void {
  * The tokens are saved in the `.env`, so that a restarted kernel continues the session.
  *
  * If the provider requires a further step, such as a new password or a one-time code, `onChallenge`
- * answers it; without `onChallenge`, a notebook or a terminal prompts for the answer.
+ * answers the step. Without `onChallenge`, a notebook or a terminal prompts for the answer.
  *
  * Needs `--allow-net` for the provider, `--allow-read` and `--allow-write` for the folder of the
  * `.env`, and `--allow-env` for settings in the environment.
@@ -72,7 +72,7 @@ export function configure(options: SessionOptions): void {
  *   `LOCKED_OUT`, `UNREACHABLE` and others.
  * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered;
  *   `CODE_REJECTED`, `NEW_PASSWORD_REJECTED` or `CHALLENGE_EXPIRED` if its answers were refused.
- * @throws {TypeError} If an option is unknown, has the wrong type, or contradicts another one.
+ * @throws {TypeError} If an option is unknown, has the wrong type, or contradicts another option.
  *
  * @example
  * ```ts
@@ -110,19 +110,21 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
 
 /**
  * Calls the API like `fetch`, and adds the header `authorization: bearer <token>`. The token is
- * refreshed before it expires. A relative path is resolved against `API_BASE_URL`. If the API
- * responds with 401, the call is repeated, unless its body cannot be sent twice: at most twice, with
- * a token that another process has saved, and with a refreshed one. The token is sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
+ * refreshed before it expires. A relative path is resolved against `API_BASE_URL`. The token is
+ * sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
- * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- * `REFRESH_WINDOW_OVER`.
+ * If the API responds with 401, the call is repeated with a token that another process has saved,
+ * and then with a refreshed token. A call whose body cannot be sent twice is not repeated.
+ *
+ * @throws {SessionExpiredError} If you have to log in: `NO_SESSION`, `CANNOT_REFRESH`,
+ * `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`.
  * @throws {ProviderError} If the token had expired and could not be refreshed: `UNREACHABLE`,
  * `TIMEOUT` and others.
  * @throws {ConfigError} If nothing could be sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`,
  * `PERMISSION`.
  * @throws {TypeError} If the caller sets an `authorization` header, or if `fetch` throws a
- * `TypeError`. If there is no connection, that error has `code: "API_UNREACHABLE"`, and
- * `instanceof AuthError` is true, too.
+ * `TypeError`. The error for a missing connection has `code: "API_UNREACHABLE"` and is also an
+ * instance of `AuthError`.
  *
  * @example
  * ```ts
@@ -142,9 +144,9 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
  * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
- * A GET or HEAD is sent again after a 429 or 503, once the time in `Retry-After` has passed. It is
- * also sent again if no data arrives for `idleTimeoutMs` (default 60 000). There are at most
- * `retries` retries (default 3), within `retryWithinMs` (default 60 000).
+ * A GET or HEAD is sent again in two cases: after a 429 or 503, once the time in `Retry-After` has
+ * passed, and if no data arrives for `idleTimeoutMs` (default 60 000). There are at most `retries`
+ * retries (default 3), within `retryWithinMs` (default 60 000).
  *
  * The result has the type `any` unless the call has a type argument.
  *
@@ -178,14 +180,14 @@ export function fetchJson<T = any>(
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. If it is not a regular file but, for example, a pipe, the bytes
- * are written to it.
+ * @param file Path or `file:` URL. A file that is not a regular file, such as a pipe, receives the
+ * bytes directly.
  * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the response is
  * a web page or empty; `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if
  * the file is incomplete or does not match its checksum.
  * @throws {ConfigError} `FILE_EXISTS` if the file already exists, with `ifExists: "error"`; `FILE`
- * if it cannot be written.
+ * if the file cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
  *
  * @example
@@ -252,8 +254,8 @@ export function downloadAll(
  * Returns a current access token for another client, such as a database driver, `curl` or a child
  * process. Treat the token like a password.
  *
- * @throws {SessionExpiredError} Log in: `NO_SESSION`, `CANNOT_REFRESH`, `REFRESH_REJECTED`,
- *   `REFRESH_WINDOW_OVER`.
+ * @throws {SessionExpiredError} If you have to log in: `NO_SESSION`, `CANNOT_REFRESH`,
+ * `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`.
  * @throws {ProviderError | ConfigError} If the token had to be refreshed, and the refresh failed:
  * `UNREACHABLE`, `MISSING_SETTINGS` and others.
  * @throws {TypeError} If `minValidSeconds` is negative or not a number.
@@ -292,10 +294,10 @@ export function status(): SessionStatus {
 
 /**
  * Checks everything that a login and a call need: the settings and where they came from, the
- * `.env`, the clock, the provider, the API, the token, proxies and permissions. It changes nothing
- * and shows no secret; the token is sent to `API_BASE_URL` only. With `login: true`, it also logs
- * in, refreshes the tokens once, and revokes them. With `--allow-run=git`, it also checks that git
- * ignores the `.env`.
+ * `.env`, the clock, the provider, the API, the token, proxies and permissions. The doctor changes
+ * nothing, shows no secret, and sends the token only to `API_BASE_URL`. With `login: true`, it also
+ * makes a test login, refreshes the new tokens once, and revokes them. With `--allow-run=git`, it
+ * also checks that git ignores the `.env`.
  *
  * @example
  * ```ts
@@ -311,15 +313,15 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
 /**
  * Ends the session. Deletes the tokens from memory, the process environment and the `.env`, and
  * then asks the provider to revoke the refresh token, so that no copy of it can be used. With
- * `everywhere: true`, the provider signs out all devices. Other processes on the same `.env` lose
- * the session too.
+ * `everywhere: true`, the provider signs out all devices. Other processes that use the same `.env`
+ * lose the session as well.
  *
- * The provider has three seconds to respond. If a refresh is in progress, it has three more, so
- * that the new token can be revoked as well. An access token that was already handed out stays
- * valid until it expires.
+ * The logout waits at most three seconds for the provider's response. If a refresh is in progress,
+ * the logout first waits at most three seconds for the new token, so that it can revoke that token.
+ * An access token that was already handed out stays valid until it expires.
  *
- * @returns The status. Its `ended` says how far the logout went. It is not an error if the provider
- *   does not support revocation or cannot be reached.
+ * @returns The status, whose `ended` says how far the logout went. A provider that does not support
+ * revocation or cannot be reached is not an error.
  * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the tokens could not be
  *   deleted from the file or the store.
  * @throws {TypeError} If `everywhere: true` and `revoke: false` are both given.
@@ -342,7 +344,7 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * are kept in memory unless `envFile` is given, and are neither read from the process environment
  * nor written to it.
  *
- * Types are checked here. Most values are checked when they are first used.
+ * The types of the options are checked at once, most values only when they are first used.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if `exportEnv` cannot be used.

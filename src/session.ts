@@ -24,19 +24,19 @@ import { mayBelongTo } from "./provider/tokens.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
-  /** Cancels this call. A refresh continues if other callers are waiting for it. */
+  /** Cancels this call. The refresh itself continues if other callers are waiting for it. */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * Minimum time for which the token must remain valid, in seconds. Default 0. A longer time than a
-   * new token offers is shortened to about nine tenths of its lifetime (two thirds of a lifetime
-   * under a minute), so that not every call refreshes. A token that cannot be refreshed is returned
-   * as long as it is valid.
+   * Minimum time for which the token must remain valid, in seconds. Default 0. A time that is
+   * longer than the lifetime of a new token would make every call refresh. The time is therefore
+   * limited to about nine tenths of that lifetime (two thirds of a lifetime under a minute). A token
+   * that cannot be refreshed is returned as long as it is valid.
    */
   minValidSeconds?: number;
-  /** Cancels this call. A refresh continues if other callers are waiting for it. */
+  /** Cancels this call. The refresh itself continues if other callers are waiting for it. */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode logout}. */
@@ -109,7 +109,8 @@ const DOWNLOAD_OPTIONS = {
 } as const;
 
 /**
- * The types of the options, by call. Notebooks do not check types, so they are checked at run time.
+ * The types of the options, by call. A notebook does not check types, so `run()` checks the
+ * options.
  */
 const OPTIONS = {
   login: {
@@ -129,7 +130,7 @@ const OPTIONS = {
   downloadAll: { concurrency: "number", ...DOWNLOAD_OPTIONS },
 } as const;
 
-/** The options that can cancel a call. */
+/** The options that can contain a signal for canceling the call. */
 interface Signals {
   readonly signal?: AbortSignal;
   readonly init?: RequestInit;
@@ -166,7 +167,7 @@ function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal |
 }
 
 /**
- * Creates a session. It reads no settings and no files before its first use.
+ * Creates a session. The session reads no settings and no files before its first use.
  *
  * @param openStore Replaces the store in tests.
  * @param world Parts of the outside world that a test replaces.
@@ -184,7 +185,7 @@ export function makeSession(
 class AccountSession implements ConfigurableSession {
   readonly #configurationOf: (caller: string, options: SessionOptions) => Configuration;
   readonly #engineFor: (configuration: Configuration) => Engine;
-  /** Replaced when the settings change to another account. */
+  /** The engine of the current account. A change to another account replaces the engine. */
   #engine: Engine;
 
   constructor(
@@ -237,7 +238,7 @@ class AccountSession implements ConfigurableSession {
     init?: RequestInit,
   ): Promise<Response> => {
     const signal = requestSignal(input, init);
-    // A fast path: each extra promise is visible in the benchmark of a single call.
+    // This fast path saves promises, each of which is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
       return afterLines(fetchWithToken(this.#engine, input, init));
     }
@@ -309,7 +310,8 @@ class AccountSession implements ConfigurableSession {
     });
 
   readonly status = (): SessionStatus => {
-    // The .env may have been edited, and another process may have ended the session.
+    // The settings and the store are read again: a user may have edited the .env, and another
+    // process may have ended the session.
     this.#withCurrentSettings().readStore();
     return this.#status();
   };
@@ -342,10 +344,11 @@ class AccountSession implements ConfigurableSession {
   readonly configure = (next: SessionOptions): void => {
     if (next === undefined) throw typeError("configure() takes an options object");
     const unread = this.#configurationOf("configure()", next);
-    // Invalid values are reported here, to the caller who passed them, and not by every later call.
+    // Without this check, not `configure()` but every later call would report an invalid value.
     checkOptionTexts(next);
     if (!this.#engine.configuration.isRead) this.#engine = this.#engineFor(unread);
-    // The settings of another account are read when its session is first used.
+    // The comparison of the two accounts reads the settings. The engine of another account gets
+    // `unread`, because a session reads its settings at first use.
     else this.#change(this.#configurationOf("configure()", next), unread);
   };
 
@@ -361,7 +364,11 @@ class AccountSession implements ConfigurableSession {
     return this.#engine;
   }
 
-  /** Replaces the configuration. Tokens in memory are kept only if the account stays the same. */
+  /**
+   * Replaces the configuration. Tokens in memory are kept only if the account stays the same.
+   *
+   * @param first The configuration for the engine of another account.
+   */
   #change(next: Configuration, first = next): void {
     if (this.#engine.configuration.isSameAccount(next)) return this.#engine.configure(next);
     this.#engine.detach();
@@ -372,7 +379,7 @@ class AccountSession implements ConfigurableSession {
     return displayable(statusOf(this.#engine));
   }
 
-  /** Saves the tokens of a login, unless it arrives after a logout or a later login. */
+  /** Saves the tokens of a login, unless a logout or a later login took effect first. */
   async #finishLogin(
     engine: Engine,
     order: number,
@@ -410,17 +417,17 @@ class AccountSession implements ConfigurableSession {
   }
 }
 
-/** Makes the error for a login during which the `.env` was edited. Its tokens are discarded. */
+/** Makes the error for a login during which the account changed. The new tokens are discarded. */
 function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
-    "Cannot keep this login: the settings changed to another account in the meantime",
+    "Cannot keep this login: the settings changed to another account while the login was in progress",
     ["run ", { call: "login" }, " again"],
   );
 }
 
 /**
- * Whether a command or the present session provides tokens, so that `login()` has nothing to do.
+ * Whether `login()` needs no new login: a command provides the tokens, or the session can be used.
  */
 async function isKept(
   engine: Engine,
@@ -459,7 +466,7 @@ async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promis
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {
-    // While the provider cannot be reached, a login would fail, too.
+    // If the provider cannot be reached, a login would fail as well, so the error is thrown.
     if (error instanceof AuthError && !isTransient(error.code)) return false;
     throw error;
   }

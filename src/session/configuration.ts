@@ -20,7 +20,7 @@ import type { Issuer } from "./stored_tokens.ts";
  */
 export class Configuration {
   readonly options: SessionOptions;
-  /** `AUTH_LOG` is read with the settings, so its log is known only afterwards. */
+  /** `log` is `undefined` until the settings are read, because `AUTH_LOG` is read with them. */
   readonly world: World & { log?: Log | undefined };
   /**
    * Whether this is the default session of the process, which uses a `.env` and copies tokens to
@@ -114,8 +114,8 @@ export class Configuration {
   }
 
   /**
-   * Returns the same options with the settings read again. The `.env` may have been edited. The
-   * path of the `.env` stays the same.
+   * Returns the same options with the settings read again, because the `.env` may have been edited.
+   * The path of the `.env` changes only if the file does not exist.
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
@@ -144,8 +144,8 @@ export class Configuration {
   }
 
   /**
-   * Returns the same configuration without the process environment, which another session uses from
-   * now on.
+   * Returns the same configuration with `exportEnv: "none"`, because another session uses the
+   * process environment from now on.
    */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
@@ -180,6 +180,7 @@ function identityOf({ settings, options, ownStore }: Configuration): string {
   });
   const endpoint = [endpointText(options, settings), dialectOf(options, settings)];
   const { envFile, trust: { isFound, withheld } } = settings;
-  // A host that may receive a token under one state of trust may not under another.
+  // A change of trust may forbid a host that was allowed to receive the tokens, so the tokens are
+  // dropped as for another account.
   return JSON.stringify([envFile, endpoint, texts, isFound, withheld !== undefined]);
 }

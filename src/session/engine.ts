@@ -1,7 +1,7 @@
 /**
- * A session begins here: this engine decides when tokens are refreshed, replaced and removed.
- * `keeper.ts` knows how, `state.ts` the states, `plan.ts` the rules for when to refresh, `store.ts`
- * the interface of its stores, and `login.ts` the login.
+ * The engine of a session decides when tokens are refreshed, replaced and removed. `keeper.ts`
+ * carries out these changes. `state.ts` defines the states, `plan.ts` the rules for when to
+ * refresh, and `store.ts` the interface of the stores; `login.ts` obtains tokens.
  */
 import {
   AuthError,
@@ -45,24 +45,25 @@ import { openStore } from "./stores.ts";
 /** Opens the store of a session; replaced in tests. */
 export type OpenStore = (engine: Engine) => TokenStore;
 
-/** Time for which a login or a logout waits for a refresh in progress. */
+/** Time after which a waiting login or logout cancels the refresh in progress. */
 const LONGEST_REFRESH_MS = 3_000;
 
 /**
- * The session of one account. It decides when tokens are refreshed, replaced and removed: once for
- * all callers, and in the order of the calls.
+ * The session of one account. Simultaneous callers share one refresh. Logins and logouts take
+ * effect in the order of the calls.
  */
 export class Engine implements StoredSession {
   readonly notices = new Notices();
-  // Tests read the following fields, to compare two orders of events.
+  // Tests read the `private` fields, to compare the states after two orders of events.
   private readonly keeper: Keeper;
   #configuration: Configuration;
   private refreshing: Refresh | undefined;
-  /** A logout until its tokens are gone. Later calls wait for it. */
+  /** The logout in progress, until the tokens are gone. Until then, calls wait for the logout. */
   private loggingOut: Logout | undefined;
   private cooldowns: Cooldowns = NO_COOLDOWNS;
   /**
-   * The number of logins and logouts called so far, and the order of the last one that took effect.
+   * The number of logins and logouts called so far, and the position of the last login or logout
+   * that took effect.
    */
   private calledCount = 0;
   private lastAppliedOrder = 0;
@@ -103,7 +104,7 @@ export class Engine implements StoredSession {
     return now.kind !== "none" && now.rejected;
   }
 
-  /** Why the refresh after that 401 failed, if it did. */
+  /** Why the refresh after the API's 401 failed; `undefined` if it did not fail. */
   get refreshFailure(): Notice | undefined {
     return this.notices.get("REFRESH_FAILED");
   }
@@ -111,8 +112,8 @@ export class Engine implements StoredSession {
   // The following methods serve calls that need a token.
 
   /**
-   * Returns the tokens if they can be used without waiting. This is a fast path: each extra promise
-   * is visible in the benchmark of a single call.
+   * Returns the tokens if they can be used without waiting. This fast path saves promises, each of
+   * which is visible in the benchmark of a single call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
     if (this.loggingOut !== undefined) return undefined;
@@ -180,11 +181,11 @@ export class Engine implements StoredSession {
     const { lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("rejected", signal);
-      // A token command may print the same token again.
+      // A token command may print the rejected token again, which replaces nothing.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
-      // A login or a logout that took effect meanwhile has removed such notices.
+      // If a login or a logout took effect meanwhile, the failure belongs to the previous session.
       if (lastAppliedOrder === this.lastAppliedOrder) {
         this.notices.set("REFRESH_FAILED", error.problem, error.fix);
       }
@@ -198,7 +199,7 @@ export class Engine implements StoredSession {
     this.cooldowns = afterHelp(this.cooldowns);
   }
 
-  /** Adopts what other processes saved, as far as that is known without a request to a server. */
+  /** Adopts changes by other processes that are known without a request to a server. */
   readStore(): void {
     this.keeper.readStore();
   }
@@ -211,7 +212,7 @@ export class Engine implements StoredSession {
   }
 
   /**
-   * Whether a login may still take effect. It may not after a later login or logout took effect.
+   * Whether a login may still take effect: no later login or logout has taken effect before it.
    */
   isWanted(order: number): boolean {
     return order >= this.lastAppliedOrder;
@@ -222,7 +223,7 @@ export class Engine implements StoredSession {
     await this.keeper.store.look?.(this.keeper.wait(false, signal));
   }
 
-  /** Returns an error if the store keeps the session of another account than this user's. */
+  /** Returns an error if the store keeps the session of an account other than this user's. */
   refusal(username: string): ConfigError | undefined {
     return this.keeper.store.refusal?.(username);
   }
@@ -257,9 +258,9 @@ export class Engine implements StoredSession {
    * Removes the tokens from memory, the process environment and the store, then signs out at the
    * provider. Joins a logout that has not taken effect yet.
    *
-   * @param remote The request to the provider. If the request fails, the status has a note.
-   * @param signal Cancels the logout while it waits. Later, the signal only ends the wait for the
-   * provider.
+   * @param remote The request to the provider. If the request fails, the status has a notice.
+   * @param signal Cancels the logout until it takes effect. Afterwards, the signal only ends the
+   * wait for the provider.
    * @param onApplied Called when the logout takes effect.
    * @returns Where the session was ended.
    * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still
@@ -292,7 +293,7 @@ export class Engine implements StoredSession {
       tokens = [before, tokensOf(this.current)];
       logout.commit();
       this.#startOver(logout.order);
-      // After a logout, calls do not run the token command.
+      // With this reason in the state, later calls do not run the token command.
       return { kind: "logout", because: configuration.isByCommand ? LOGGED_OUT : undefined };
     });
     logout.gone = change.finally(() => {
@@ -301,7 +302,7 @@ export class Engine implements StoredSession {
     const problem = await logout.gone;
     const place = placeText(this.place);
     const { ended, notice } = await finishLogout(logout, configuration, tokens, place, problem);
-    // Meanwhile, a login may have made a new session.
+    // Meanwhile, a login may have made a new session, to which these notices do not apply.
     if (this.current.kind === "none") {
       notices.replace({ STORED_IGNORED: undefined, SIGNED_OUT: notice });
     }
@@ -309,14 +310,16 @@ export class Engine implements StoredSession {
     return ended;
   }
 
-  /** Changes the session, after a refresh in progress has ended or has taken too long. */
+  /**
+   * Changes the session after the refresh in progress has ended. Cancels a refresh that is slow.
+   */
   async #changeSoon(
     wait: WaitOptions,
     ended: () => AuthError,
     decide: Decide,
   ): Promise<ConfigError | undefined> {
     const refresh = this.refreshing;
-    // A token command rotates nothing, so there is nothing to wait for.
+    // A token command rotates no refresh token, so canceling the command loses nothing.
     const longestMs = this.configuration.isByCommand ? 0 : LONGEST_REFRESH_MS;
     const stopTimer = refresh
       ? onAbort(this.world.timeout(longestMs), () => refresh.cancel(ended()))
@@ -331,9 +334,9 @@ export class Engine implements StoredSession {
     }
   }
 
-  /** Resets what belonged to the session before. */
+  /** Resets everything that belonged to the previous session. */
   #startOver(order: number): void {
-    // After `detach()`, nothing that was called earlier is wanted.
+    // `detach()` sets the position of the latest call, which a logout in progress must not lower.
     this.lastAppliedOrder = Math.max(order, this.lastAppliedOrder);
     this.cooldowns = NO_COOLDOWNS;
     this.notices.clear(
@@ -355,10 +358,11 @@ export class Engine implements StoredSession {
   }
 
   /**
-   * Abandons the session: the settings are now those of another account. The store is unchanged.
+   * Abandons this session, because the settings are now those of another account. The store keeps
+   * the tokens.
    */
   detach(): void {
-    // A login in progress is discarded. A logout in progress still takes effect.
+    // This discards a login in progress. A logout in progress still takes effect.
     this.lastAppliedOrder = this.begin();
     // Another session uses the process environment from now on.
     this.configure(this.#configuration.outOfEnvironment());
@@ -366,7 +370,11 @@ export class Engine implements StoredSession {
 
   // The following methods refresh tokens.
 
-  /** Whether a call must wait first. If not, it gets its place in the order of the calls at once. */
+  /**
+   * Whether a call must wait for a logout or ask the store's server before it joins or starts a
+   * refresh. Any other call skips the `await`, so that it keeps its place in the order of the
+   * calls.
+   */
   get #mustLook(): boolean {
     const { store } = this.keeper;
     return this.loggingOut !== undefined || (!this.refreshing && store.look !== undefined);
@@ -431,7 +439,7 @@ export class Engine implements StoredSession {
     const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // If the command printed the same token again, it is not run for every call.
+      // If the command printed the old token again, a pause keeps it from running for every call.
       if (!isFresh(tokens, world, minValidMs)) {
         this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }
@@ -440,7 +448,8 @@ export class Engine implements StoredSession {
       const left = tokensOf(this.current);
       const isUsable = left && isGoodFor(left, world, Math.max(offeredMs(left, minValidMs), 1));
       if (!isUsable || !(error instanceof AuthError)) throw error;
-      // The tokens of a login that took effect meanwhile have nothing to do with this failure.
+      // If a login took effect meanwhile, its tokens need no pause and no notice about this
+      // failure.
       if (lastAppliedOrder !== this.lastAppliedOrder) return left;
       this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       const text = `the access token is still valid, but: ${error.problem}`;
@@ -461,8 +470,8 @@ export class Engine implements StoredSession {
       const held = tokensOf(this.current);
       if (held) refresh.noteResponse(held);
       this.notices.clear("EARLY_REFRESH_FAILED");
-      // The state records whether the API rejected the token, so it is kept if the token is the
-      // same.
+      // If the token is the same, the state is kept, because it records whether the API rejected
+      // that token.
       const isSame = held !== undefined && sameAccess(held, tokens);
       return isSame ? undefined : { kind: "login", tokens };
     });

@@ -29,13 +29,13 @@ import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_token
 /** Stores a session in a `.env`, so that other processes can use it. */
 export class EnvStore implements TokenStore {
   /**
-   * The last snapshot of the file that this store took from the settings, or one that is outdated
-   * by now. If the settings have a newer snapshot, the file does not have to be read.
+   * The snapshot in the settings that this store has already used or that is outdated. If the
+   * settings have another snapshot, it is newer, so `peek()` does not have to read the file.
    */
   #used: EnvSnapshot | undefined;
   /** The content of the last read or write. */
   #last: Stored | undefined;
-  /** The token lines of the last content, to detect a change. */
+  /** The token lines of `#last`. A difference shows that another program changed the file. */
   #lines = new Secret("");
 
   constructor(private readonly path: string, private readonly session: StoredSession) {}
@@ -57,7 +57,7 @@ export class EnvStore implements TokenStore {
       const before = await readSettledEnvFile(this.path);
       const now = this.#take(before);
       const write = await change(now, lockOf(lock.state));
-      // The change may have adopted later content.
+      // While `change` ran, the session may have adopted later content of the file.
       const adopted = this.#last ?? now;
       if (write === undefined) return { stored: adopted };
       return await this.#write(file, before, adopted, write, lock.state === "held");
@@ -77,7 +77,7 @@ export class EnvStore implements TokenStore {
     const lines = linesOf(tokens);
     let found = adopted;
     try {
-      // A file that contains no tokens does not have to be writable.
+      // A logout needs no write if the file contains no tokens, so the file may be read-only.
       if (tokens !== undefined || !this.#containsNone(before)) {
         const accept = (values: EnvSnapshot["values"]) => {
           found = this.#storedIn(values);
@@ -118,7 +118,9 @@ export class EnvStore implements TokenStore {
     this.#used = this.session.configuration.settings.file;
   }
 
-  /** Returns the last object again if the token lines have not changed. */
+  /**
+   * Returns the session in the lines. Returns `#last` itself if the token lines have not changed.
+   */
   #storedIn(values: ReadonlyMap<string, string>): Stored {
     const lines = tokenLines(values);
     if (this.#last !== undefined && lines.reveal() === this.#lines.reveal()) return this.#last;
@@ -133,7 +135,7 @@ export class EnvStore implements TokenStore {
       this.session.notices.set(
         "STORED_IGNORED",
         `ACCESS_TOKEN in ${this.path} seems to belong to another program and is ignored`,
-        "set AUTH_ENV_FILE (envFile) to another file, or a login overwrites these tokens",
+        "set AUTH_ENV_FILE (envFile) to another file, because a login overwrites ACCESS_TOKEN",
       );
       return undefined;
     }

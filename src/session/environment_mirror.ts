@@ -12,20 +12,21 @@ export class EnvironmentMirror {
   readonly #mirrored = new Map<string, string>();
 
   /**
-   * Sets the variables, unless they contain the tokens of another session or the permission is
-   * missing.
+   * Sets the variables, unless they contain the tokens of another session or the permission to set
+   * them is missing.
    */
   show(tokens: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv } = configuration;
     if (tokens === undefined || exportEnv === "none") return this.withdraw();
     const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN");
     const { trust } = configuration.settings;
-    // Tokens of the user that the session does not use are kept.
+    // Tokens that the user put into the environment are kept if this session does not use them.
     if (!isOurs && (isApart(trust) || tokensInEnvironment(configuration, tokens).note)) return;
     const { accessToken, refreshToken } = tokens;
     this.#put("ACCESS_TOKEN", accessToken.reveal());
     if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-    // The hosts in the session's file may receive only a token that this session has put there.
+    // TOKEN_FILE_VARIABLE lets child processes send ACCESS_TOKEN to the hosts in the `.env`, so it
+    // is set only if this session set ACCESS_TOKEN.
     const isPut = this.#mirrored.has("ACCESS_TOKEN");
     if (isPut && trust.tokenFile !== undefined) this.#put(TOKEN_FILE_VARIABLE, trust.tokenFile);
   }
@@ -39,8 +40,9 @@ export class EnvironmentMirror {
   }
 
   /**
-   * Removes the tokens of an ended session: the values that this session set, and equal values that
-   * already existed, for example because a `.env` was loaded into the environment.
+   * Removes the tokens of an ended session: the values that this session set, and tokens of the
+   * same account that already existed, for example because a `.env` was loaded into the
+   * environment.
    */
   clear(ended: Tokens | undefined, configuration: Configuration): void {
     const { exportEnv, settings: { trust } } = configuration;
@@ -53,7 +55,8 @@ export class EnvironmentMirror {
   }
 
   #put(variable: string, text: string): void {
-    // An equal value either existed before this session or is already recorded.
+    // An equal value is not recorded: it is already recorded, or it existed before this session,
+    // and `withdraw()` must not remove it.
     if (environment(variable) === text) return;
     setVariable(variable, text);
     this.#mirrored.set(variable, text);
@@ -63,7 +66,7 @@ export class EnvironmentMirror {
 /**
  * Returns the tokens at first use: those of the store, or those in the environment if they are
  * newer and belong to the same client and account. The environment may contain an outdated copy of
- * the `.env`, so the claim `iat` decides which is newer.
+ * the `.env`, so the claim `iat` decides which tokens are newer.
  */
 export function firstTokens(
   configuration: Configuration,
@@ -82,9 +85,9 @@ export function firstTokens(
 }
 
 /**
- * Returns the tokens in the environment if they belong to this session. Other programs use
- * ACCESS_TOKEN, too, so a token in the environment must belong to the client of the settings or of
- * the stored tokens, if there is one.
+ * Returns the tokens in the environment if they belong to this session. Other programs also use
+ * ACCESS_TOKEN. If the settings or the stored tokens contain a client, the token must therefore
+ * belong to that client.
  *
  * @returns The tokens, or a `note` that says why they are ignored.
  */
@@ -108,8 +111,8 @@ function tokensInEnvironment(
 }
 
 /**
- * Whether a session ignores the tokens that the user put into the environment. It does if a found
- * file sets hosts: either these are used without the tokens, or they are not used.
+ * Whether a session ignores the tokens that the user put into the environment. It does if a `.env`
+ * that was found contains hosts, which must not receive these tokens.
  */
 function isApart({ isFound, withheld }: Trust): boolean {
   return isFound || withheld !== undefined;

@@ -33,9 +33,9 @@ export interface Challenge {
   readonly name: string;
   /** The parameters that the provider sent, without secrets. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The values that an answer must contain; empty if the step cannot be answered here. */
+  /** The values that an answer must contain; empty if this module cannot answer the step. */
   readonly asks: readonly ChallengeAsk[];
-  /** The number of the attempt. Attempts 2 and 3 follow a refused answer. */
+  /** The number of this attempt at the step: 1, and after each refused answer 2 and then 3. */
   readonly attempt: number;
   /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
@@ -47,15 +47,15 @@ export interface Challenge {
 }
 
 /**
- * The answer to a {@linkcode Challenge}. The keys are the names in its `asks`, as in
+ * The answer to a {@linkcode Challenge}. The keys are the names in the challenge's `asks`, as in
  * `{ SMS_MFA_CODE: "123456" }`.
  */
 export type Answers = Readonly<Record<string, string>>;
 
 /**
- * The key from which an authenticator app makes its codes. The key is a secret: logs do not show
- * it, but a notebook does if it is the value of a cell. Clear that output before you save the
- * notebook.
+ * The key from which an authenticator app makes its codes. The key is a secret. Logs do not show
+ * the key, but a notebook shows a key that is the value of a cell. Clear that output before you
+ * save the notebook.
  */
 export interface AuthenticatorKey {
   /** The key as text in base32, to be typed into the app. */
@@ -64,7 +64,7 @@ export interface AuthenticatorKey {
   readonly address: string;
 }
 
-/** A key that is hidden in every output. */
+/** A key that appears as `[authenticator key]` in logs, strings and JSON. */
 export class HiddenKey implements AuthenticatorKey {
   readonly #secret: Secret;
   readonly #account: string;
@@ -105,12 +105,12 @@ export function groupedKey({ secret }: AuthenticatorKey): string {
 
 /** The warning under a displayed key. */
 export const KEY_WARNING =
-  "Anyone who has this key can make your codes. If it is still shown after the login, clear this output.";
+  "Anyone who has this key can make your codes. If the key is still shown after the login, clear this output.";
 
 /** Returns a key as text, with instructions. */
 export function keyText(key: AuthenticatorKey): string {
   return [
-    "Add this key to your authenticator app, by hand or by its address.",
+    "Add this key to your authenticator app: type the key, or open the address.",
     `  key:     ${groupedKey(key)}`,
     `  address: ${key.address}`,
     KEY_WARNING,
@@ -181,8 +181,8 @@ export class ChallengeError extends AuthError {
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
 /**
- * Makes the error of a step. The constructor of the class is not public. `respond` answers the step
- * in a later call.
+ * Makes the error for a step. Other files use this function, because the constructor of the class is
+ * not public. `respond` answers the step in a later call.
  */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]

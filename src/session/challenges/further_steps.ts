@@ -1,6 +1,6 @@
 /**
  * Takes the further steps of a login. A program, a person or a later call of `respond()` answers
- * them. `challenge.ts` has the types that users see, `step.ts` a single step.
+ * each step. `challenge.ts` has the types that users see; `step.ts` handles a single step.
  */
 import {
   type Answers,
@@ -76,8 +76,8 @@ async function answersTo(
     return answers;
   }
   if (!asksPerson) throw openStep(login, step);
-  // A notebook saves prompts, whereas an output can be removed, so the key is displayed as an
-  // output.
+  // A notebook saves the text of a prompt, but this code can remove an output. A notebook therefore
+  // shows the key as an output.
   const isDisplayed = key !== undefined && questions.isInNotebook;
   const remove = isDisplayed ? await (await login.support?.keyDisplay())?.showKey(key) : undefined;
   try {
@@ -151,13 +151,13 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
 }
 
 /**
- * Makes the error for a step that remains unanswered. Its `respond()` continues the login in later
- * calls.
+ * Makes the error for a step that remains unanswered. The error's `respond()` continues the login
+ * in later calls.
  */
 function openStep(login: PasswordLogin, first: Step, isCanceled = false): ChallengeError {
   const { support } = login;
-  // A cell may run twice, so each error of a login has a `respond()` that answers the current step.
-  // While an answer is being sent, no step is open.
+  // A cell may run twice and call `respond()` of an earlier error. All errors of a login therefore
+  // share `open`, the step to answer next. While an answer is being sent, no step is open.
   let open: Step | undefined = first;
   const respond = support && ((given: Answers) =>
     support.inLaterCall(async (signal, isWanted) => {

@@ -8,10 +8,10 @@ import type { NoticeTexts } from "../notices.ts";
 import type { SessionStatus } from "../status.ts";
 import type { AuthenticatorKey } from "./challenge.ts";
 
-/** The tokens of a login. The session does not change until it applies them. */
+/** The tokens of a login. The session changes only when the engine applies these tokens. */
 export interface LoginResult {
   readonly tokens: Tokens;
-  /** The provider's clock minus this machine's, in milliseconds, if the login revealed it. */
+  /** The provider's clock minus this machine's, in milliseconds, if the login showed it. */
   readonly clockOffsetMs: number | undefined;
   /** Notices for the user, by code; `undefined` removes a notice. */
   readonly notices: NoticeTexts;
@@ -37,7 +37,7 @@ export interface StepSupport {
   /**
    * Runs the rest of the login in a later call, and saves its result as `login()` does.
    *
-   * @param work The rest of the login. `isWanted` is false if a later login or logout replaced it.
+   * @param work The rest of the login. `isWanted` is false if a later login or logout took effect.
    */
   inLaterCall(
     work: (signal: AbortSignal | undefined, isWanted: boolean) => Promise<LoginResult>,

@@ -19,7 +19,9 @@ import type { Secret } from "../../platform/secret.ts";
 
 /** Maximum number of refused answers to one step. */
 const MAX_ATTEMPTS = 3;
-/** Maximum number of steps: a faulty provider might never stop asking. No account needs more. */
+/**
+ * Maximum number of steps. No account needs more, but a faulty provider might never stop asking.
+ */
 const MAX_STEPS = 20;
 /**
  * Maximum length of the list of requested answers in an error, in characters. The error's
@@ -45,7 +47,7 @@ export interface Step {
 }
 
 /**
- * Makes the step for a challenge. Requests a key for an authenticator app if the step needs one.
+ * Makes the step for a challenge. If the step needs a key for an authenticator app, requests a key.
  *
  * @param before The previous step.
  * @throws {ProviderError} `UNEXPECTED_RESPONSE` if the provider requires too many steps.

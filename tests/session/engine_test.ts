@@ -1,7 +1,7 @@
 /** How a session uses its store. */
 import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
-import { portless } from "../support/portless.ts";
+import { linesOf, portless } from "../support/portless.ts";
 
 Deno.test("status() shows a logout and a login of another process", async () => {
   await using world = portless({ file: true });

@@ -135,19 +135,6 @@ Deno.test("a part that another process finished between open and lock is not wri
     assertEquals(filesIn(folder), ["data.csv", "finished"]);
   }));
 
-Deno.test("a file that another process finished before the lock is kept, and nothing is sent", () =>
-  inPlace(async ({ session, file }) => {
-    const { tryLockSync } = Deno.FsFile.prototype;
-    using _ = withLocks((opened) => {
-      Deno.writeTextFileSync(file, "of the other");
-      return tryLockSync.call(opened, true);
-    });
-    assertEquals((await session.download("/files/data", file)).kept, true);
-    assertEquals(await Deno.readTextFile(file), "of the other");
-  }, () => {
-    throw new Error("nothing is sent");
-  }));
-
 Deno.test("without locks, each download has a separate part, and uses no other", () =>
   inPlace(async ({ session, folder, file, part, get }) => {
     using _ = withLocks(() => {

@@ -90,18 +90,6 @@ for (const [status, method, arrives] of within) {
   });
 }
 
-Deno.test("a 401 from where a redirect led to is no reason to refresh", async () => {
-  await using files = listen(() => new Response("sign first", { status: 401 }));
-  await using api = listen(() => redirect(307, `${files.origin}/f`));
-  await using world = await sessionOn(api.origin);
-  const answer = await world.session.authFetch("/download");
-  assertEquals(answer.status, 401);
-  assertEquals(await answer.text(), "sign first");
-  const told = await rejection(world.session.fetchJson("/download"));
-  assert(!told.message.includes("login("), told.message);
-  assertEquals(world.refreshes(), 0);
-});
-
 for (const status of [301, 302, 303, 307, 308]) {
   Deno.test(`a ${status} never sends a request with a body on to another origin`, async () => {
     await using other = listen(() => new Response("leaked"));

@@ -108,7 +108,7 @@ Deno.test("after a 401 a request without body is sent again", async () => {
   assertEquals(world.refreshes(), 2);
 });
 
-Deno.test("a stream is not sent again: its 401 comes back", async () => {
+Deno.test("a stream is not sent again after a 401", async () => {
   await using world = await signedIn();
   world.sandbox.expireAccessTokens();
   const answer = await world.session.authFetch("/v1/uploads", { method: "POST", body: stream() });
@@ -188,7 +188,7 @@ Deno.test("a 401 for a token that cannot be refreshed is returned unchanged", as
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a 401 takes the token that another process refreshed", async () => {
+Deno.test("after a 401, a call takes the token that another process refreshed", async () => {
   await using world = await signedIn({ file: true });
   const other = world.another();
   world.sandbox.expireAccessTokens();

@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "a failure of one does not end the others, and its query is shown nowhere",
+  "one file that fails does not stop the others, and its query is not shown",
   (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
   async (world) => {
     const { folder } = world;
@@ -171,7 +171,7 @@ Deno.test("an error that would fail every file stops downloadAll()", async (test
 
 testNeeding(
   noTinyDisk,
-  "a disk that is full ends it at once, and what is whole stays",
+  "a full disk stops downloadAll(), and complete files stay",
   () =>
     onTinyDisk((folder) =>
       inBatchWorld(() => new Response("x".repeat(1_000)), async (world) => {
@@ -227,7 +227,7 @@ for (const [what, fail, most, message] of storeFailures) {
     }));
 }
 
-Deno.test("a file that another process saves is looked at again after all others", () => {
+Deno.test("downloadAll() keeps a file that another process is saving", () => {
   const isHeld = Promise.withResolvers<void>();
   return inBatchWorld(
     async (path, _, count) => {

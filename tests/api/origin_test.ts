@@ -191,7 +191,7 @@ Deno.test("an address of another account's API never gets the token of the accou
   assertEquals(world.called, []);
 });
 
-Deno.test("the check comes before anything else: no refresh is made", async () => {
+Deno.test("an untrusted address is rejected before a refresh", async () => {
   await using world = await signedIn();
   world.clock.advance(3_000);
   const error = await rejection(world.session.authFetch("//evil.example"));

@@ -117,7 +117,7 @@ subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (tes
   });
 });
 
-Deno.test("a part that another process finished between open and lock is not written to", () =>
+Deno.test("download() never writes to a part that another process has just completed", () =>
   inPlace(async ({ folder, part, get }) => {
     const { tryLockSync } = Deno.FsFile.prototype;
     let tries = 0;

@@ -51,7 +51,7 @@ async function sessionOn(origin: string, more: PortlessOptions = {}) {
   return world;
 }
 
-Deno.test("GET and HEAD follow to another origin without the header", async () => {
+Deno.test("GET and HEAD follow a redirect to another origin without the token", async () => {
   await using files = listen(() => new Response("rows"));
   await using api = listen(() => redirect(302, `${files.origin}/f.csv?signature=s`));
   await using world = await sessionOn(api.origin);
@@ -140,7 +140,7 @@ Deno.test("a redirect of a stream within the origin is an error with the reason"
   assertEquals(api.seen.length, 1);
 });
 
-Deno.test("redirect: manual and error mean what they mean to fetch", async () => {
+Deno.test('redirect: "manual" and "error" work as with fetch()', async () => {
   await using api = listen(() => redirect(302, "/next"));
   await using world = await sessionOn(api.origin);
   const answer = await world.session.authFetch("/a", { redirect: "manual" });

@@ -37,7 +37,7 @@ Deno.test("an uncaught error of a script shows its message and the script's own 
   assertTwoLines(await uncaught(imported, PARSE));
 });
 
-Deno.test("it does so if the module was loaded from a server", async () => {
+Deno.test("an error of a module that was loaded from a server shows the same", async () => {
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     const path = new URL(request.url).pathname.replace("/v1/src/", "");
     const body = Deno.readTextFileSync(new URL(path, SOURCE));

@@ -107,7 +107,7 @@ Deno.test("the log counts the request that a 401 caused to be repeated", async (
   ]);
 });
 
-Deno.test("the log shows of a redirect only where it led", async () => {
+Deno.test("the log shows the host of a redirect, but neither its path nor its query", async () => {
   const { world, take } = logging({
     api: ({ url }) =>
       url.includes("/signed-") ? new Response("data") : new Response(null, {

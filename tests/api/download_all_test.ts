@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { DownloadAllOptions, DownloadItem, Downloads, DownloadsProgress } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { type Portless, rejection, signedIn, type TestOptions } from "../support/portless.ts";
+import { type Portless, rejection, signedIn } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { testNeeding } from "../support/needs.ts";
 
 interface BatchWorld extends Portless {
   readonly folder: string;
-  /** Paths and ranges that the API was asked for, in their order. */
+  /** Paths that the API was asked for, in their order. */
   readonly asked: string[];
   /** How many requests were under way at once, at most. */
   most(): number;
@@ -22,11 +22,7 @@ interface BatchWorld extends Portless {
 type Api = (path: string, request: Request, count: number) => Response | Promise<Response>;
 
 /** An API that returns a different text for each path, unless `api` says otherwise. */
-function inBatchWorld(
-  api: Api,
-  use: (world: BatchWorld) => Promise<void>,
-  session: TestOptions = {},
-): Promise<void> {
+function inBatchWorld(api: Api, use: (world: BatchWorld) => Promise<void>): Promise<void> {
   return inFolder(async (folder) => {
     const asked: string[] = [];
     let running = 0;
@@ -34,8 +30,7 @@ function inBatchWorld(
     await using world = await signedIn({
       async api(request, count) {
         const path = new URL(request.url).pathname;
-        const range = request.headers.get("range");
-        asked.push(range === null ? path : `${path} ${range}`);
+        asked.push(path);
         most = Math.max(most, ++running);
         try {
           return await api(path, request, count);
@@ -43,7 +38,6 @@ function inBatchWorld(
           running--;
         }
       },
-      session,
     });
     await use({
       ...world,
@@ -57,13 +51,8 @@ function inBatchWorld(
   });
 }
 
-function test(
-  name: string,
-  api: Api,
-  use: (world: BatchWorld) => Promise<void>,
-  session?: TestOptions,
-): void {
-  Deno.test(name, () => inBatchWorld(api, use, session));
+function test(name: string, api: Api, use: (world: BatchWorld) => Promise<void>): void {
+  Deno.test(name, () => inBatchWorld(api, use));
 }
 
 const text: Api = (path) => new Response(`text of ${path}`);
@@ -117,7 +106,7 @@ test(
 );
 
 test(
-  "a failure of one does not end the others, and its query is shown nowhere",
+  "one file that fails does not stop the others, and its query is not shown",
   (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
   async (world) => {
     const { folder } = world;
@@ -171,7 +160,7 @@ Deno.test("an error that would fail every file stops downloadAll()", async (test
 
 testNeeding(
   noTinyDisk,
-  "a disk that is full ends it at once, and what is whole stays",
+  "a full disk stops downloadAll(), and complete files stay",
   () =>
     onTinyDisk((folder) =>
       inBatchWorld(() => new Response("x".repeat(1_000)), async (world) => {
@@ -227,7 +216,7 @@ for (const [what, fail, most, message] of storeFailures) {
     }));
 }
 
-Deno.test("a file that another process saves is looked at again after all others", () => {
+Deno.test("downloadAll() keeps a file that another process is saving", () => {
   const isHeld = Promise.withResolvers<void>();
   return inBatchWorld(
     async (path, _, count) => {

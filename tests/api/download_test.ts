@@ -89,7 +89,7 @@ function assertWhole({ file, server }: World): void {
 
 const total = (server: FileServer) => server.asked.reduce((sum, { sent }) => sum + sent, 0);
 
-Deno.test("60 MB over connections that drop and tokens that end: whole, and hardly a byte twice", () => {
+Deno.test("a download of 60 MB survives dropped connections and expired tokens", () => {
   const spent = new Set<string>();
   let previous = "";
   const content = contentOf(60_000_000);
@@ -190,7 +190,7 @@ test(
 );
 
 test(
-  "a file that somebody makes meanwhile is not replaced",
+  "download() does not replace a file that appears while it runs",
   { dropAfter: 100_000 },
   async ({ server, get, file, folder }) => {
     server.options.beforeDrop = () => Deno.writeTextFile(file, "mine");
@@ -201,7 +201,7 @@ test(
 );
 
 test(
-  "two simultaneous downloads of one file: one waits for the other, or each has a separate part",
+  "simultaneous downloads of one file do not disturb each other",
   {},
   async (world) => {
     const { server, get, folder } = world;
@@ -293,7 +293,7 @@ for (const [what, etag, init] of FINAL) {
 }
 
 test(
-  "a server that brings nothing more is asked a few times, with pauses",
+  "download() asks a server that sends nothing more six times, with pauses",
   { dropAfter: 100_000 },
   async ({ server, get, pauses, folder }) => {
     server.options.beforeDrop = () => Promise.resolve(void (server.options.dropAfter = 0));

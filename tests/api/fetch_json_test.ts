@@ -157,7 +157,7 @@ Deno.test("fetchJson() decodes a body in the charset that the response declares"
   for (const [response, a] of given) assertEquals((await outcome([response])).value, { a });
 });
 
-Deno.test("fetchJson() rejects bytes that are not text in the charset, and reports the charset", async () => {
+Deno.test("fetchJson() names the charset in which a body is not text, unless the status is the error", async () => {
   const wrong: [string, Uint8Array, string][] = [
     ["application/json", latin1, "utf-8"],
     ["application/json; charset=klingon-7", new TextEncoder().encode('{"a":1}'), "klingon-7"],
@@ -166,6 +166,8 @@ Deno.test("fetchJson() rejects bytes that are not text in the charset, and repor
     const { error, sent } = await outcome([bytesIn(type, bytes)]);
     assertEquals([error?.code, error?.body, sent], ["API_BODY", undefined, 1], type);
     assertEquals(error?.problem.includes(charset), true, error?.problem);
+    const refused = await outcome([bytesIn(type, bytes, 400)]);
+    assertEquals(refused.error?.code, "API_STATUS");
   }
 });
 

@@ -3,23 +3,14 @@ import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import { displayPath } from "../../src/platform/paths.ts";
 import { portless, rejection, signedIn } from "../support/portless.ts";
 
-/** A session on `https://api.example`. `reached` has the address of every request that was sent. */
-async function closedSession(options: SessionOptions = {}): Promise<{
-  call: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-  reached: string[];
-}> {
-  const reached: string[] = [];
+/** A session on `https://api.example`. `reached` has every request that was sent. */
+async function closedSession(options: SessionOptions = {}) {
   await using world = portless({
-    session: { apiBaseUrl: "https://api.example/v1/", ...options },
+    session: { apiBaseUrl: "https://api.example/v1/", allowedOrigins: "", ...options },
+    api: () => new Response("reached"),
   });
-  const session = world.another({
-    fetch: (input, init) => {
-      reached.push(new Request(input, init).url);
-      return Promise.resolve(new Response("reached"));
-    },
-  });
-  await session.login({ portalToken: await world.sandbox.portalToken() });
-  return { call: session.authFetch, reached };
+  await world.session.login({ portalToken: await world.sandbox.portalToken() });
+  return { call: world.session.authFetch, reached: world.called };
 }
 
 const REFUSED = {
@@ -96,7 +87,7 @@ Deno.test("other spellings of the allowed origin are the allowed origin", async 
   ];
   for (const url of spellings) assertEquals(await (await call(url)).text(), "reached", url);
   assertEquals(reached.length, spellings.length);
-  for (const url of reached) assertEquals(new URL(url).origin, "https://api.example");
+  for (const { url } of reached) assertEquals(new URL(url).origin, "https://api.example");
 });
 
 Deno.test("URL objects and Requests are checked as strings are", async () => {
@@ -191,7 +182,7 @@ Deno.test("an address of another account's API never gets the token of the accou
   assertEquals(world.called, []);
 });
 
-Deno.test("the check comes before anything else: no refresh is made", async () => {
+Deno.test("an untrusted address is rejected before a refresh", async () => {
   await using world = await signedIn();
   world.clock.advance(3_000);
   const error = await rejection(world.session.authFetch("//evil.example"));

@@ -117,7 +117,7 @@ subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (tes
   });
 });
 
-Deno.test("a part that another process finished between open and lock is not written to", () =>
+Deno.test("download() never writes to a part that another process has just completed", () =>
   inPlace(async ({ folder, part, get }) => {
     const { tryLockSync } = Deno.FsFile.prototype;
     let tries = 0;
@@ -133,19 +133,6 @@ Deno.test("a part that another process finished between open and lock is not wri
     assertEquals(await get({ ifExists: "replace" }), "fetched");
     assertEquals(await Deno.readTextFile(`${folder}/finished`), "fet");
     assertEquals(filesIn(folder), ["data.csv", "finished"]);
-  }));
-
-Deno.test("a file that another process finished before the lock is kept, and nothing is sent", () =>
-  inPlace(async ({ session, file }) => {
-    const { tryLockSync } = Deno.FsFile.prototype;
-    using _ = withLocks((opened) => {
-      Deno.writeTextFileSync(file, "of the other");
-      return tryLockSync.call(opened, true);
-    });
-    assertEquals((await session.download("/files/data", file)).kept, true);
-    assertEquals(await Deno.readTextFile(file), "of the other");
-  }, () => {
-    throw new Error("nothing is sent");
   }));
 
 Deno.test("without locks, each download has a separate part, and uses no other", () =>

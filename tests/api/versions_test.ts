@@ -139,3 +139,11 @@ for (const [what, answers, text] of wholeParts) {
       assertEquals(saving.starts.slice(2), [OLD.length - 1, OLD.length - 1]);
     }));
 }
+
+Deno.test("a file whose length is only in its 206 responses is downloaded to its end", () => {
+  const etag = { etag: `"1"` };
+  const headers = { ...etag, "content-range": "bytes 5-7/10" };
+  const middle = new Response("567", { status: 206, headers });
+  const answers = [breaking(OLD.slice(0, HALF), etag), middle, rest(OLD, 8, etag)];
+  return saving(answers, async ({ get }) => assertEquals(await get(), OLD));
+});

@@ -8,7 +8,7 @@ import { assertCheck, assertNone, checkNamed, diagnosisOf, NO_VARIABLES } from "
 import { withEnvironment } from "../support/environment.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
-Deno.test("if everything is right, all checks are ok and have different names, and nothing is changed", async () => {
+Deno.test("doctor() reports ok on a working setup, and changes nothing", async () => {
   await using sandbox = await startSandbox();
   const { settings } = sandbox;
   const session = createSession(settings);

@@ -4,28 +4,12 @@ import { report, UsageError } from "../../src/cli/output.ts";
 import { ConfigError, typeError } from "../../src/errors/errors.ts";
 import { loadPackage } from "../../src/platform/packages.ts";
 import { saveError } from "../../src/api/save_errors.ts";
-import { inCopy } from "../support/module_copy.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 
 const BUG = "x is not a function";
 function fail(): never {
   throw new TypeError(BUG);
 }
-
-Deno.test("a TypeError of the checks of a login is thrown, not reported as a missing package", () =>
-  inCopy(async ({ createSession }) => {
-    const session = createSession({
-      envFile: false,
-      authUrl: "https://provider.example",
-      clientId: "example-client",
-      clientSecret: "",
-      userPoolId: "example_Pool",
-      username: "ada",
-      password: "example-password",
-    });
-    const error = await rejection(session.login());
-    assertEquals([error.name, error.message, error.code], ["TypeError", BUG, undefined]);
-  }, { "src/provider/checks.ts": `throw new TypeError(${JSON.stringify(BUG)});` }));
 
 Deno.test("a package that throws is reported with its own error, one that is missing by name", async () => {
   const broken = "data:text/javascript,throw new TypeError('x is not a function')";

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { pathToFileURL } from "node:url";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer } from "../support/answers.ts";
@@ -37,7 +38,20 @@ Deno.test("an uncaught error of a script shows its message and the script's own 
   assertTwoLines(await uncaught(imported, PARSE));
 });
 
-Deno.test("it does so if the module was loaded from a server", async () => {
+Deno.test("an error of a module in a folder with spaces and umlauts shows the same", async () => {
+  await inFolder(async (folder) => {
+    const source = `${folder}/ä b%c/src`;
+    const names = [...Deno.readDirSync(new URL("errors/", SOURCE))].map(({ name }) => name);
+    for (const path of [...names.map((name) => `errors/${name}`), "session/portal_token.ts"]) {
+      await Deno.mkdir(`${source}/${path.split("/")[0]}`, { recursive: true });
+      await Deno.copyFile(new URL(path, SOURCE), `${source}/${path}`);
+    }
+    const url = pathToFileURL(`${source}/session/portal_token.ts`);
+    assertTwoLines(await uncaught(`import { parsePortalToken } from "${url}";`, PARSE));
+  });
+});
+
+Deno.test("an error of a module that was loaded from a server shows the same", async () => {
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     const path = new URL(request.url).pathname.replace("/v1/src/", "");
     const body = Deno.readTextFileSync(new URL(path, SOURCE));

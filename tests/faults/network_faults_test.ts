@@ -96,7 +96,7 @@ async function meet(
 
 for (const each of FAULT_CASES) {
   const [expected, ofRefresh = expected] = EXPECTED[each.name] ?? [];
-  Deno.test(`${each.name}: what a login and a refresh come to`, async () => {
+  Deno.test(`${each.name}: what login() and refresh() return`, async () => {
     const login = await meet(each, (session) => session.login({ force: true }));
     assertEquals(login.seen, expected, "login");
     assertEquals([login.session.status().state, login.session.status().canRefresh], [

@@ -64,12 +64,8 @@ Deno.test("numbers as colors have a bar with their range, also with color.legend
       marks: (Plot) => Plot.dot(ROWS, { x: "time", y: "temperatureC", fill: "temperatureC" }),
     });
     assertEquals(pictures.length, 2);
-    const [bar = ""] = pictures;
-    assertEquals(textsIn(bar).at(-1), "temperatureC");
-    assertEquals(textsIn(bar).slice(0, 2), ["5", "10"]);
-    const [, gradient = ""] = /href="data:image\/svg\+xml;base64,([^"]+)"/.exec(bar) ?? [];
-    const stops = new TextDecoder().decode(Uint8Array.fromBase64(gradient));
-    assert((stops.match(/stop-color="rgb/g) ?? []).length > 20);
+    assertEquals(textsIn(pictures[0] ?? ""), ["5", "10", "temperatureC"]);
+    assertMatch(pictures[0] ?? "", /href="data:image\/svg\+xml;base64,/);
     assertMatch(html, /alt="color scale"/);
   }
 });

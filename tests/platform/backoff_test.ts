@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { retryAfterMs } from "../../src/platform/backoff.ts";
+import { backoffMs, retryAfterMs } from "../../src/platform/backoff.ts";
+
+Deno.test("backoffMs() doubles with each try, and chance takes up to half of it", () => {
+  const pauses = (chance: number) => [1, 2, 3, 4].map((n) => backoffMs(n, 200, () => chance));
+  assertEquals(pauses(0), [100, 200, 400, 800]);
+  assertEquals(pauses(0.5), [150, 300, 600, 1_200]);
+  assertEquals(backoffMs(10, 200, () => 0, 3_000), 1_500);
+});
 
 Deno.test("retryAfterMs() reads seconds, and a point in time by the clock of the response", () => {
   const NOW = Date.UTC(2030, 0, 1);

@@ -95,7 +95,7 @@ Deno.test("a download whose bytes stop continues with the rest after idleTimeout
       }),
   ));
 
-Deno.test("bytes that waited while a cell computed for longer than idleTimeoutMs end nothing", () => {
+Deno.test("a download survives a cell that computes for longer than idleTimeoutMs", () => {
   const timeIsUp = Promise.withResolvers<void>();
   const late = new ReadableStream({
     async start(controller) {
@@ -155,7 +155,7 @@ Deno.test("fetchJson() ends with API_TIMEOUT after its retries, and says what to
     assertMatch(error.message, /^Cannot GET [^?]*\/x \(no data arrived for 10 s.*, 4 times in a/);
   }));
 
-Deno.test("0 means no idle timeout, and no timer", () =>
+Deno.test("idleTimeoutMs: 0 means no idle timeout", () =>
   inIdleWorld(async () => {
     await turn();
     return Response.json(1);

@@ -18,7 +18,7 @@ Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows path
   );
 });
 
-Deno.test("a share of this computer stays a share", () => {
+Deno.test("a Windows share of this computer stays a share", () => {
   const path = filePath(fileUrl("\\\\LocalHost\\C$\\my data\\.env", true), true);
   assertEquals(path, "\\\\127.0.0.1\\C$\\my data\\.env");
 });

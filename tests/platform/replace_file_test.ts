@@ -43,7 +43,7 @@ Deno.test("an editor's save during the wait is not overwritten", async () => {
   assertEquals(system.seen.renames, 1);
 });
 
-Deno.test("other failures, and those of other systems, are reported at once", async () => {
+Deno.test("other errors of a save are reported at once", async () => {
   const readOnly = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   for (
     const error of [readOnly, new Error("I/O error (os error 5)"), new Error("(os error 112)")]

@@ -20,14 +20,14 @@ async function ran(ending: string, afterwards = ""): Promise<[string, number]> {
   });
 }
 
-Deno.test("the cleanup runs at Deno.exit(), but not after its work is over", async () => {
+Deno.test("a script that calls Deno.exit() cleans up", async () => {
   assertEquals(await ran("Deno.exit(7);"), ["cleaned up\n", 7]);
   assertEquals(await ran(""), ["went on\n", 0]);
 });
 
 subject(NO_SIGNALS, "signals that end a script", (test) => {
   test({
-    name: "cleaning up is done at a signal, whose number the exit status shows",
+    name: "a script that a signal ends cleans up, and its exit status shows the signal",
     fn: async () => {
       for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
         const ending =

@@ -56,7 +56,7 @@ for (const [message, words, mayPass, isUnsent] of failures) {
   });
 }
 
-Deno.test("an unknown error is not quoted, and counts as transient", () => {
+Deno.test("an unknown network error is not quoted, and the request is repeated", () => {
   const unknown = {
     words: "the request failed",
     fix: undefined,

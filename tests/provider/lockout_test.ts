@@ -41,7 +41,7 @@ Deno.test("a lock is reported, and never waited for", async () => {
   assertEquals((await world.session.login({ username: name, password })).state, "valid");
 });
 
-Deno.test("a wrong password for another name ends the row, and no earlier name is kept", async () => {
+Deno.test("a wrong password for another name starts the count again", async () => {
   const { world, name } = withUser();
   await using _ = world;
   for (const each of [name, `another-${name}`, name]) {
@@ -71,7 +71,7 @@ Deno.test("failures unrelated to the password are not counted, and do not reset 
   assertMatch(second.message, /2 passwords in a row/, "also in another session of this process");
 });
 
-Deno.test("fifteen quiet minutes end the row", async () => {
+Deno.test("after fifteen quiet minutes the count of wrong passwords starts again", async () => {
   const { world, name } = withUser();
   await using _ = world;
   const messages: string[] = [];

@@ -115,7 +115,7 @@ async function shownOf(code: string): Promise<string> {
   return (await errorOf(session.login({ onChallenge: () => ({ ANSWER: code }) }))).message;
 }
 
-Deno.test("an answer that a refusal repeats is withheld, unless it is shorter than four characters", async () => {
+Deno.test("a code that a refusal repeats is withheld", async () => {
   assertMatch(await shownOf("q7x"), /OddException: no "q7x" here/);
   assertMatch(await shownOf("q7xz"), /OddException: \[withheld: it repeats a secret\]/);
 });

@@ -37,7 +37,7 @@ Deno.test("a refresh after a restart knows the name from the stored token", asyn
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("auto leaves the hash out where it is refused, and remembers that", async () => {
+Deno.test('refreshSecretHash: "auto" omits a hash that is refused, and remembers that', async () => {
   await using world = await signedIn({ sandbox: { refreshSecretHash: "forbidden" } });
   await world.session.refresh();
   const first = hashesSent(world);
@@ -48,7 +48,7 @@ Deno.test("auto leaves the hash out where it is refused, and remembers that", as
   assertEquals(hashesSent(world), [...first, undefined, undefined]);
 });
 
-Deno.test("auto tries username, sub and login name, then no hash", async () => {
+Deno.test('refreshSecretHash: "auto" tries username, sub and login name, then no hash', async () => {
   const access = jwt({ username: "known-as", sub: "subject-1", iat: 0, exp: 1_800 });
   await using world = await signedIn({
     provider: (sent) =>
@@ -67,7 +67,7 @@ Deno.test("auto tries username, sub and login name, then no hash", async () => {
   ]);
 });
 
-Deno.test("send never leaves the hash out", async () => {
+Deno.test('refreshSecretHash: "send" always sends the hash', async () => {
   await using world = await signedIn({
     sandbox: { refreshSecretHash: "forbidden" },
     session: { refreshSecretHash: "send" },
@@ -77,7 +77,7 @@ Deno.test("send never leaves the hash out", async () => {
   assertEquals(hashesSent(world).includes(undefined), false);
 });
 
-Deno.test("omit never sends the hash on a refresh, but does on a login", async () => {
+Deno.test('refreshSecretHash: "omit" sends the hash at a login only', async () => {
   await using world = await signedIn({ session: { refreshSecretHash: "omit" } });
   await world.session.refresh();
   assertEquals(typeof world.sent[0]?.parameters.SECRET_HASH, "string");
@@ -102,7 +102,7 @@ Deno.test("a hash that is never right is SECRET_HASH_REJECTED, and the tokens st
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 
-Deno.test("an error that is not about the hash ends the trying", async () => {
+Deno.test("a refresh that is refused for another reason is not repeated with another hash", async () => {
   await using world = await signedIn({ sandbox: { refreshSecretHash: "required" } });
   world.sandbox.revokeRefreshTokens();
   await rejection(world.session.refresh());

@@ -23,6 +23,10 @@ const FORMS: [string, (name: string, message: string) => Canned][] = [
   ["__type", (name, message) => errorAnswer(name, message)],
   ["a namespaced __type", (name, message) => errorAnswer(`com.vendor.identity#${name}`, message)],
   ["Message with a capital", (__type, Message) => jsonAnswer({ __type, Message }, 400)],
+  [
+    "error_description beside an empty message",
+    (__type, error_description) => jsonAnswer({ __type, message: "", error_description }, 400),
+  ],
   ["code", (code, message) => jsonAnswer({ code, message }, 400)],
 
   [
@@ -51,6 +55,8 @@ for (const [form, answer] of FORMS) {
 
 Deno.test("an error as plain text is understood, too", async () => {
   const text = (body: string): Canned => () => new Response(body, { status: 400 });
+  const page: Canned = () => new Response("<html>down</html>", { status: 502 });
+  assertEquals((await loginError(page)).code, "SERVER_ERROR");
   const login = await loginError(text("NotAuthorizedException: Password attempts exceeded"));
   assertEquals(login.code, "LOCKED_OUT");
   assertEquals((await refreshError(text("UserNotFoundException"))).code, "REFRESH_REJECTED");

@@ -235,7 +235,7 @@ function rowText({ names, says, status, header, flows, code }: Refusal): string 
   );
 }
 
-Deno.test("each row of the table decides an example", () => {
+Deno.test("each row of the refusals table has an example", () => {
   const deciding = new Set(CASES.map(({ example, flow }) => {
     const [name, message] = example;
     return refusalFor(flow, responseOf(example), name, message);

@@ -18,7 +18,7 @@ async function throttled(work: Promise<unknown>): Promise<ProviderError> {
   return error;
 }
 
-Deno.test("200 calls to a provider that asked for ten minutes are one request", async () => {
+Deno.test("while a provider asks to wait, 200 calls send one request", async () => {
   const { session, asked, time } = publicSession({}, tokenAnswer(), asksToWait(600), tokenAnswer());
   await session.login();
   await time.sleep(31 * MINUTE);
@@ -55,7 +55,7 @@ Deno.test("no call is held back for more than 15 minutes", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a quota with a time delays later calls, too, a refusal does not", async () => {
+Deno.test("a Retry-After delays later calls after a quota, but not after a refusal", async () => {
   const headers = { "retry-after": "600" };
   const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
   const one = publicSession({}, quota);

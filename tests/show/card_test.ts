@@ -69,7 +69,12 @@ const ENDS = { code: "PORTAL_TOKEN", level: "warning", problem: "it ends" } as c
 const SIGNED_OUT = { code: "SIGNED_OUT", level: "note", problem: "signed out" } as const;
 
 const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegExp][] = [
-  ["valid", {}, GREEN, /^● Signed in as ada at id.*valid for 30 min.*refreshed automatically/s],
+  [
+    "valid",
+    {},
+    GREEN,
+    /^● Signed in as ada at id.*for 30 min, until 2026-01-15 09:30 UTC.*refreshed automatically/s,
+  ],
   ["unknown expiry", { state: "unknown" }, GREEN, /● Signed in as ada.*unknown expiry/s],
 
   [
@@ -144,6 +149,9 @@ Deno.test("the bar of a card is what is left of the token's own lifetime", () =>
 });
 
 Deno.test("hostile names stay text in a card and move no cursor in a terminal", () => {
+  const marks = "\u061c\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u{e0041}";
+  const marked = drawn(statusView(made({ username: `ada${marks}` })));
+  assertStringIncludes(marked.text, "Signed in as ada at");
   const status = made({
     username: HOSTILE,
     provider: `https://x.example/${HOSTILE}`,
@@ -161,14 +169,6 @@ Deno.test("hostile names stay text in a card and move no cursor in a terminal", 
     assertInert(text.replaceAll("\n", ""));
   }
   assertEquals(viewText(views[0] as View).split("\n").length, 7);
-});
-
-Deno.test("marks that turn the direction of text, or hide in it, are removed; times are in UTC", () => {
-  const marks = "\u061c\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff";
-  const { text, card } = drawn(statusView(made({ username: `ada${marks}\u{e0041}` })));
-  for (const shown of [text, card]) assertStringIncludes(shown, "Signed in as ada at");
-  assertStringIncludes(text, "· as of 2026-01-15 09:00 UTC");
-  assertStringIncludes(text, "valid for 30 min, until 2026-01-15 09:30 UTC");
 });
 
 const DIAGNOSIS: Diagnosis = {

@@ -1,10 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createSession, type Download } from "../../mod.ts";
 import { downloadsText, downloadText, progressLog } from "../../src/show/progress.ts";
-import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
-import "../support/sandbox_key.ts";
+import { signedIn } from "../support/portless.ts";
 
 const MB = 1_000_000;
 const BAR_42 = "████████░░░░░░░░░░░░ 42 %  126.0 MB of 300.0 MB";
@@ -55,37 +53,23 @@ Deno.test("a log gets a line of progress each minute, and none for a short downl
 });
 
 Deno.test("a saved file shows as a card and as a line, without anything secret", async () => {
-  const sandbox = createSandbox();
+  await using world = await signedIn({
+    api() {
+      const answer = new Response("a,b\n", { headers: { "content-type": "text/csv<b>" } });
+      // As after a redirect to a presigned address.
+      const url = `https://store.example/f?sig=${canaries.clientSecret}`;
+      return Object.defineProperties(answer, { url: { value: url }, redirected: { value: true } });
+    },
+  });
   await inFolder(async (folder) => {
-    const session = createSession({
-      ...sandbox.settings,
-      envFile: false,
-      fetch: async (input, init) => {
-        const request = new Request(input, init);
-        if (!request.url.includes("/files")) return await sandbox.handle(request);
-        const answer = new Response("a,b\n", { headers: { "content-type": "text/csv<b>" } });
-        // As after a redirect to a presigned address.
-        const url = `https://store.example/f?sig=${canaries.clientSecret}`;
-        return Object.defineProperties(answer, {
-          url: { value: url },
-          redirected: { value: true },
-        });
-      },
-    });
-    await session.login();
     const path = `/files/data?sig=${canaries.clientSecret}`;
     // Windows allows no such name.
     const name = Deno.build.os === "windows" ? "&i.csv" : "<i>.csv";
-    const saved: Download = await session.download(path, `${folder}/${name}`);
+    const saved = await world.session.download(path, `${folder}/${name}`);
     assertEquals(Object.keys(saved), [
-      "file",
-      "bytes",
-      "resumedFrom",
-      "contentType",
-      "milliseconds",
+      ...["file", "bytes", "resumedFrom", "contentType", "milliseconds"],
     ]);
-    const display = Reflect.get(saved, Symbol.for("Jupyter.display"));
-    const shown = await display.call(saved);
+    const shown = await Reflect.get(saved, Symbol.for("Jupyter.display")).call(saved);
     assertMatch(
       shown["text/plain"],
       /^● .*(<i>|&i)\.csv · saved, 4 bytes in under 1 s\n {2}type: text\/csv<b>$/,
@@ -93,7 +77,6 @@ Deno.test("a saved file shows as a card and as a line, without anything secret",
     assertMatch(shown["text/html"], /(&lt;i&gt;|&amp;i)\.csv/);
     assertEquals(/<[ib]>/.test(shown["text/html"]), false);
     await assertHides(saved, "the record");
-    assert(!JSON.stringify(shown).includes(await session.accessToken()));
+    assert(!JSON.stringify(shown).includes(await world.session.accessToken()));
   });
-  await sandbox.close();
 });

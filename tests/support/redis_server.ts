@@ -5,13 +5,9 @@ import { commandPath, type Lack, missingOnWindows, notInstalled } from "./needs.
 
 const SERVER = commandPath("redis-server", "valkey-server");
 
-/** Where `deno task windows` offers one: see tests/windows/outside.ts. */
-export const OUTSIDE: string | undefined = Deno.env.get("TESTS_OUTSIDE");
-
 /** The missing requirement, if any. */
-export const NO_REDIS: Lack | undefined =
-  (OUTSIDE ? undefined : missingOnWindows("Redis has no server for Windows")) ??
-    (SERVER || OUTSIDE ? undefined : notInstalled("redis-server is not installed"));
+export const NO_REDIS: Lack | undefined = missingOnWindows("Redis has no server for Windows") ??
+  (SERVER ? undefined : notInstalled("redis-server is not installed"));
 
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
@@ -21,8 +17,8 @@ export interface RedisServer extends AsyncDisposable {
   /** Starts it again where it was. */
   start(): Promise<void>;
   /** Lets it stand still, and go on. */
-  pause(): void | Promise<void>;
-  resume(): void | Promise<void>;
+  pause(): void;
+  resume(): void;
   /** All that it keeps on disk. */
   dump(): Promise<string>;
   /** Runs a line, as an administrator does. @returns The answer as it came. */
@@ -38,7 +34,6 @@ export async function startRedis(
   isKept = true,
   more: readonly string[] = [],
 ): Promise<RedisServer> {
-  if (OUTSIDE !== undefined) return await startOutside(isKept, more);
   const port = freePort();
   let running: { child: Deno.ChildProcess; drained: Promise<void> } | undefined;
   async function start(): Promise<void> {
@@ -87,25 +82,6 @@ async function tell(port: number, line: string): Promise<string> {
   await connection.write(new TextEncoder().encode(`${line}\r\n`));
   const answer = new Uint8Array(65_536);
   return new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
-}
-
-async function startOutside(isKept: boolean, more: readonly string[]): Promise<RedisServer> {
-  const post = async (path: string, body?: unknown) =>
-    await fetch(`${OUTSIDE}/redis${path}`, { method: "POST", body: JSON.stringify(body ?? null) });
-  const { id, port } = await (await post("/", { isKept, more })).json();
-  const act = async (action: string) => await (await post(`/${id}/${action}`)).text();
-  const quietly = async (action: string) => void await act(action);
-  return {
-    url: `redis://127.0.0.1:${port}/0`,
-    port,
-    dump: () => act("dump"),
-    kill: () => quietly("kill"),
-    start: () => quietly("start"),
-    pause: () => quietly("pause"),
-    resume: () => quietly("resume"),
-    tell: (line) => tell(port, line),
-    [Symbol.asyncDispose]: () => quietly("end"),
-  };
 }
 
 /** The traffic between clients and a server. */

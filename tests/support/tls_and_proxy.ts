@@ -1,27 +1,15 @@
 /** A forward proxy, and certificates of a CA that no computer knows. */
-import { type Lack, lackOf } from "./needs.ts";
+import { type Lack, lackOf, missingOnWindows } from "./needs.ts";
 import { bytesOf, parseRaw, readRequest, serveRaw, writeAll } from "./raw_http.ts";
 
-/** Where `deno task windows` makes them: see tests/windows/outside.ts. */
-const OUTSIDE = Deno.env.get("TESTS_OUTSIDE");
-
 /** The missing requirement for making certificates, if any. */
-export const NO_OPENSSL: Lack | undefined = OUTSIDE === undefined
-  ? await lackOf("openssl", "version")
-  : undefined;
+export const NO_OPENSSL: Lack | undefined = missingOnWindows("Windows has no openssl") ??
+  await lackOf("openssl", "version");
 
 /** A certificate for `localhost`, its key, and the path of the CA's certificate. */
 export async function makeCertificates(
   folder: string,
 ): Promise<{ ca: string; cert: string; key: string }> {
-  if (OUTSIDE !== undefined) {
-    const made = await (await fetch(`${OUTSIDE}/certificates`)).json();
-    const files = { "ca.pem": made.ca, "own.pem": made.cert, "own.key": made.key };
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-    }
-    return { ...made, ca: `${folder}/ca.pem` };
-  }
   const run = async (...args: string[]) => {
     const { success, stderr } = await new Deno.Command("openssl", { args, cwd: folder }).output();
     if (!success) throw new Error(new TextDecoder().decode(stderr));

@@ -23,22 +23,6 @@ Deno.test("the next process knows the name of the login, and refreshes with its 
   assertEquals(linesOf(world.envFile), {});
 });
 
-Deno.test('"doctor({ login: true })" changes nothing, also not the name that a refresh hashes', async () => {
-  await using world = portless({
-    provider: ({ flow }) =>
-      flow === "USER_PASSWORD_AUTH"
-        ? tokenAnswer(OPAQUE)
-        : tokenAnswer({ AccessToken: "opaque-access-2", ExpiresIn: 1_800 }),
-  });
-  await world.session.login({ username: "grace", password: "A-Password-1" });
-  const before = world.session.status();
-  await world.session.doctor({ login: true });
-  assertEquals(world.session.status(), before);
-  await world.session.refresh();
-  const hashes = world.sent.map(({ parameters }) => parameters.SECRET_HASH);
-  assertEquals(hashes.at(-1), hashes[0]);
-});
-
 Deno.test("a client id that changes in the .env is not swallowed by a doctor or a refused call", async () => {
   for (const isDoctor of [true, false]) {
     await using world = portless({ file: true });
@@ -158,16 +142,6 @@ Deno.test("tokens go only to the provider that issued them", async () => {
   assertEquals((await rejection(other.authFetch("/v1/whoami"))).code, "NO_SESSION");
   assertEquals((await other.logout()).ended, "here");
   assertEquals([world.sent.length, world.called.length], [sent, 0]);
-});
-
-Deno.test("a refresh records the provider of a session that was saved without it", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const text = Deno.readTextFileSync(world.envFile);
-  Deno.writeTextFileSync(world.envFile, text.replace(/^AUTH_SESSION=.*\n/m, ""));
-  await world.another().refresh();
-  const provider = encodeURIComponent(world.sandbox.authUrl);
-  assertEquals(linesOf(world.envFile).AUTH_SESSION, `provider:${provider}`);
 });
 
 Deno.test("a login is not saved if the .env has changed to another account", async () => {

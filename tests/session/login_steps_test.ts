@@ -70,24 +70,6 @@ Deno.test("an error thrown by onChallenge ends the login unchanged, and nothing 
   assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
 });
 
-Deno.test("an open step has its problem, and as its fix where and how it can be answered", async () => {
-  await using world = worldOf(BY_MAIL);
-  const open = await stopped(world);
-  const mail = "Code that was sent by e-mail to a***@e***";
-  assertEquals(
-    open.problem,
-    `Cannot log in: the provider requires a further step (EMAIL_OTP: ${mail})`,
-  );
-  assertEquals(
-    open.fix,
-    "run login() where it can prompt, in a notebook or a terminal, or answer with onChallenge " +
-      'or with respond({ EMAIL_OTP_CODE: "…" }) of this error',
-  );
-  const again = await rejection(open.respond({ EMAIL_OTP_CODE: "0" })) as ChallengeError;
-  assertMatch(again.problem, /^Cannot log in: the provider rejected the code \([^)]*\)$/);
-  assertEquals(again.fix, open.fix);
-});
-
 Deno.test("a password that is replaced at any step is reported as old", async () => {
   for (
     const challenge of [["EMAIL_OTP", "NEW_PASSWORD_REQUIRED"], [

@@ -104,7 +104,7 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "a holder that was stopped and wakes is fenced off, and adopts what came after",
+  "a process that was stopped while it held the lock uses newer tokens and does not overwrite them",
   () =>
     whileAsking(async (child, answerIt, next, session) => {
       await stop(child, true);

@@ -72,7 +72,7 @@ clusterTest(
 const NOBODY = "redis://127.0.0.1:9";
 const AWAY = "STORE_UNREACHABLE";
 
-Deno.test("while the store is away a call waits for most of the deadline, and nothing for longer", async () => {
+Deno.test("while the store is away a call waits for most of its deadline, and no longer", async () => {
   await using world = portless();
   const session = world.another({ store: NOBODY, timeoutMs: 8_000 });
   const waited = async (work: () => Promise<unknown>) => {

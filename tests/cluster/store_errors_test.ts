@@ -26,7 +26,7 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
   ],
 ];
 for (const [what, line, addressOf, message] of troubles) {
-  clusterTest(`a store that ${what} is told as such`, async ({ server, session, world }) => {
+  clusterTest(`the error says that the store ${what}`, async ({ server, session, world }) => {
     await session().login();
     await server.tell(line);
     world.clock.advance(3_000);

@@ -29,7 +29,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a login that could not be saved is said to be in memory only, until it is saved",
+  "the status says that a login is only in memory until the store accepts it",
   async ({ server, session, world }) => {
     const one = session();
     await server.tell("CONFIG SET maxmemory 1");
@@ -80,7 +80,7 @@ clusterTest(
 
 testNeeding(
   NO_REDIS,
-  "a password of the store that is wrong or not given is told at once, and asked about once",
+  "a missing or wrong password of the store is an error at once, without another attempt",
   () =>
     inFolder(async (folder) => {
       await using server = await startRedis(folder, true, ["--requirepass", "Right-Word-1"]);

@@ -39,7 +39,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a key may be written as openssl prints it: the same session is read with both",
+  "a store key works in both base64 alphabets",
   async ({ session }) => {
     // All signs in which the two alphabets differ.
     const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
@@ -56,7 +56,7 @@ clusterTest(
 );
 
 clusterTest(
-  "with another key, or none, the session in the store is ignored, and that is said",
+  "with another key, or none, the session in the store is ignored, and the error says why",
   async ({ session }) => {
     await session().login();
     for (const storeKey of [newStoreKey(), ""]) {

@@ -23,7 +23,7 @@ Deno.test("the next process knows the name of the login, and refreshes with its 
   assertEquals(linesOf(world.envFile), {});
 });
 
-Deno.test("a client id that changes in the .env is not swallowed by a doctor or a refused call", async () => {
+Deno.test("a new client id in the .env ends the session, even after doctor() or a refused call", async () => {
   for (const isDoctor of [true, false]) {
     await using world = portless({ file: true });
     const { clientId = "", apiBaseUrl = "", ...options } = world.options;
@@ -59,7 +59,7 @@ Deno.test("login() does not keep a portal token that the API rejected", async ()
   assertEquals(world.session.status().state, "valid");
 });
 
-Deno.test("a refusal for good after a 401 removes the refresh token, here and in the store", async () => {
+Deno.test("a refresh that is rejected after a 401 removes the refresh token, in memory and in the file", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   world.sandbox.expireAccessTokens();
@@ -100,7 +100,7 @@ async function inFileAlone(text: string, use: (session: Session, file: string) =
   });
 }
 
-Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither used nor taken out", async () => {
+Deno.test("an ACCESS_TOKEN of another program in the .env is neither used nor removed", async () => {
   for (const token of ["ghp_another-programs-token", jwt({ sub: "a", exp: 4_102_444_800 })]) {
     const text = `ACCESS_TOKEN=${token}\nUSERNAME=someone\n`;
     await inFileAlone(text, async (session, file) => {
@@ -114,7 +114,7 @@ Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither
   }
 });
 
-Deno.test("an ACCESS_TOKEN in a .env is used if one of our lines or the token shows the owner", async () => {
+Deno.test("an ACCESS_TOKEN in a .env is used if another line or the token shows that it is the platform's", async () => {
   const exp = 4_102_444_800;
   for (
     const text of [

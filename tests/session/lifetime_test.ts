@@ -149,7 +149,7 @@ Deno.test("if an early refresh fails, the valid token is used, with a warning, a
   assertEquals(world.session.status().warnings, []);
 });
 
-Deno.test("a token that ends while its refresh fails is an error, rest or not", async () => {
+Deno.test("a token that expires while its refresh fails is an error", async () => {
   await using world = portless();
   await world.session.login();
   world.clock.advance(1_780);

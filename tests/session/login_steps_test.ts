@@ -47,7 +47,7 @@ Deno.test("a login that is aborted while its answer is on its way leaves nothing
   assertEquals([state, warnings, isKept(world)], ["none", [], false]);
 });
 
-Deno.test("an answer is not taken while another is on its way, and is taken after it", async () => {
+Deno.test("a second answer is refused until the first one has its response", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);
   const held = world.hold();

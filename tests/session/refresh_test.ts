@@ -20,7 +20,7 @@ Deno.test("one refresh serves 100 concurrent calls on an expired token", async (
   assertEquals(new Set(world.called.map((call) => call.authorization)).size, 1);
 });
 
-Deno.test("refresh() asks whatever time is left, and each time", async () => {
+Deno.test("each refresh() asks the provider, even if the token is still valid", async () => {
   await using world = portless();
   await world.session.login();
   const first = await world.session.accessToken();

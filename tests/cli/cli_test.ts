@@ -3,7 +3,6 @@
  * command.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { freePort } from "../support/free_port.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
@@ -138,7 +137,6 @@ Deno.test("--verbose, before or after the command, changes nothing on standard o
     const ended = signedIn.replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${over}`);
     const calls: [args: string[], env: string, events: string[]][] = [
       [["fetch", "/v1/stations"], ended, ["settings", "request", "refresh", "request"]],
-      [["token", "--json"], signedIn, ["settings"]],
       [["fetch", "/v1/nowhere", "--json"], signedIn, ["settings", "request"]],
       [["explain", "404"], signedIn, []],
     ];
@@ -220,31 +218,15 @@ Deno.test("--env-file selects the file, and false keeps the session in memory", 
     const env = { ...world.variables, AUTH_ENV_FILE: other };
     const memory = await run(["login", "--env-file=false"], { env });
     assertMatch(memory.stdout, /kept in memory only/);
-    assertEquals(
-      (await run(["login", "--env-file=false"], { env: { AUTH_ENV_FILE: other } })).code,
-      1,
-    );
     assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === ".env"), false);
   }));
 
 Deno.test("a session that cannot be saved is a failure: no other command finds it", () =>
-  inCliWorld(async ({ run, envFile, variables }) => {
-    const store = `redis://127.0.0.1:${freePort()}`;
-    const cases = [
-      { args: ["--env-file", "missing/.env"], env: variables, seen: /kept in memory only: Cannot/ },
-      {
-        // The hosts of a file that is only found do not get what is in the store.
-        args: ["--force", "--env-file", envFile],
-        env: { AUTH_STORE: store, AUTH_TIMEOUT_MS: "2000" },
-        seen: /tokens in memory/,
-      },
-    ];
-    for (const { args, env, seen } of cases) {
-      const { code, stdout, stderr } = await run(["login", ...args], { env, flags: ["-A"] });
-      assertEquals([code, stderr], [1, ""]);
-      assertMatch(stdout, /^◐ Signed in as student/);
-      assertMatch(stdout, seen);
-    }
+  inCliWorld(async ({ run, variables }) => {
+    const given = { env: variables, flags: ["-A"] };
+    const { code, stdout, stderr } = await run(["login", "--env-file", "missing/.env"], given);
+    assertEquals([code, stderr], [1, ""]);
+    assertMatch(stdout, /^◐ Signed in as student[^]*kept in memory only: Cannot/);
   }));
 
 Deno.test("without a session the exit status is 3, and the error says what to do", () =>
@@ -261,25 +243,7 @@ Deno.test("without a session the exit status is 3, and the error says what to do
     }
     const { error } = JSON.parse((await run(["token", "--json"])).stderr);
     assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
-    assertEquals([error.problem, error.fix], [
-      "There is no session",
-      "run platform-auth login first",
-    ]);
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
-  }));
-
-Deno.test("without a prompt, login lists everything that is missing at once", () =>
-  inCliWorld(async (world) => {
-    await Deno.writeTextFile(world.envFile, "");
-    const { code, stderr } = await world.run(["login"]);
-    assertEquals(code, 1);
-    assertMatch(stderr, /AUTH_URL.*APP_CLIENT_ID.*USER_POOL_ID.*USERNAME.*PASSWORD.*support/);
-  }));
-
-Deno.test("nothing is colored if standard output is not a terminal", () =>
-  inCliWorld(async ({ run }) => {
-    const { stdout } = await run(["doctor"], { env: { FORCE_COLOR: "1" } });
-    assertEquals([stdout.includes("✓"), stdout.includes("\u001b")], [true, false]);
   }));
 
 const FULL = "/dev/full";

@@ -27,22 +27,6 @@ Deno.test("fetch and token log in with the environment alone, and make no file",
     assertEquals([filesIn(folder), sandbox.requests.length], [[], 2]);
   }));
 
-Deno.test("a named file keeps the session of the first command for the next", () =>
-  inBareFolder(async ({ run, env, folder, sandbox }) => {
-    for (const name of ["AUTH_ENV_FILE", "--env-file"]) {
-      const file = `${folder}/${name}.env`;
-      const [further, variables] = name === "AUTH_ENV_FILE"
-        ? [[], { ...env, AUTH_ENV_FILE: file }]
-        : [["--env-file", file], env];
-      for (let time = 0; time < 2; time++) {
-        const { code } = await run(["fetch", "/v1/whoami", ...further], { env: variables });
-        assertEquals(code, 0);
-      }
-      assertMatch(await Deno.readTextFile(file), /^ACCESS_TOKEN=eyJ/m);
-    }
-    assertEquals(sandbox.requests.length, 2);
-  }));
-
 Deno.test("fetch and token log in with the .env alone, and keep the session there", () =>
   inCliWorld(async ({ run, envFile, sandbox }) => {
     const fetched = await run(["fetch", "/v1/whoami"]);
@@ -71,20 +55,9 @@ Deno.test("without a password in the settings, fetch does not log in by itself",
 
 Deno.test("status says what fetch and token do without a session", () =>
   inBareFolder(async ({ run, env, folder, variables }) => {
-    const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
-    assertMatch(
-      bare.stdout,
-      /next: fetch and token log in by themselves\n {2}session: no session is saved\n/,
-    );
-    const unnamed = await run(["status"], { env });
-    assertMatch(
-      unnamed.stdout,
-      /themselves\n {2}session: no session is saved unless a file is named\n/,
-    );
-    await writeEnv(folder, variables);
-    const own = await run(["status"]);
-    assertMatch(own.stdout, /next: fetch and token log in by themselves\n.* keeps it in \.env/);
-    assertEquals([bare.code, own.code], [3, 3]);
+    const bare = await run(["status"], { env });
+    assertMatch(bare.stdout, /next: fetch and token log in by themselves\n/);
+    assertEquals(bare.code, 3);
     const { PASSWORD, USERNAME, ...others } = variables;
     await writeEnv(folder, others);
     assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);

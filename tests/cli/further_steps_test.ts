@@ -1,13 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import { testNeeding } from "../support/needs.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { type Answer, inTerminal, NO_INTERRUPTS, terminalTest } from "../support/terminal.ts";
+import { type Answer, inTerminal, terminalTest } from "../support/terminal.ts";
 import {
   CHALLENGE_CASES,
   type ChallengeCase,
-  earlierTurns,
   NEW_PASSWORD,
   type Turn,
   typedFor,
@@ -37,43 +35,31 @@ function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
     return `${answers.shift()}\r`;
   };
   const next: Answer = () => `${answers.shift()}\r`;
-  const marks: Record<string, string> = {
-    NEW_PASSWORD_REQUIRED: "New password of ada:",
-    SELECT_MFA_TYPE: "How to get a code:",
-    CUSTOM_CHALLENGE: "What is the name of the platform?",
-    MFA_SETUP: "shows for the new key:",
-    SOFTWARE_TOKEN_MFA: "authenticator app (Authenticator):",
-  };
-  const dialog: [string, Answer][] = [[marks[turn.challenge] ?? "Code that was sent", first]];
-  if (turn.challenge === "NEW_PASSWORD_REQUIRED") dialog.push(["password again:", next]);
+  if (turn.challenge === "MFA_SETUP") return [["shows for the new key:", first]];
+  const dialog: [string, Answer][] = [["New password of ada:", first], ["password again:", next]];
   if (turn.alsoAsks) dialog.push([turn.alsoAsks, next]);
   return dialog;
 }
 
 /** Those whose prompts differ; tests/session/challenges answers all of them. */
-const TYPED = /^(a new password that the policy|a choice, and|the setup of an app)/;
-for (const each of CHALLENGE_CASES.filter(({ title }) => TYPED.test(title))) {
-  terminalTest(
-    `in a terminal login takes ${each.title}`,
-    () =>
-      inWorld(each.user, async (world) => {
-        for (const asked of [earlierTurns(each), each.turns]) {
-          if (asked.length === 0) continue;
-          const dialog = asked.flatMap((turn) => dialogOf(turn, world));
-          const command = world.commandLine(["login", "--force"]);
-          const env = childEnvironment({ NO_COLOR: "1" });
-          const seen = await inTerminal(command, dialog, { cwd: world.folder, env });
-          assertStringIncludes(seen.screen, `Signed in as ${USERNAME}`);
-          assertEquals([seen.left, seen.code, seen.sane], [0, 0, true], seen.screen);
-          const secrets = [NEW_PASSWORD, ...world.sandbox.codes.map(({ code }) => code)];
-          assertEquals(repeatedPart(seen.screen, secrets), undefined);
-          const setsUp = asked.some(({ challenge }) => challenge === "MFA_SETUP");
-          assertEquals(/key: +[A-Z2-7]{4} /.test(seen.screen), setsUp);
-          assertEquals(seen.screen.match(/otpauth:/g)?.length, setsUp ? 1 : undefined);
-        }
-        assertMatch(await Deno.readTextFile(world.envFile), /^ACCESS_TOKEN=eyJ/m);
-      }),
-  );
+const TYPED = /^(a new password that the policy|the setup of an app)/;
+for (const { title, user, turns } of CHALLENGE_CASES.filter(({ title }) => TYPED.test(title))) {
+  terminalTest(`in a terminal login takes ${title}`, () =>
+    inWorld(user, async (world) => {
+      const seen = await inTerminal(
+        world.commandLine(["login", "--force"]),
+        turns.flatMap((turn) => dialogOf(turn, world)),
+        { cwd: world.folder, env: childEnvironment({ NO_COLOR: "1" }) },
+      );
+      assertStringIncludes(seen.screen, `Signed in as ${USERNAME}`);
+      assertEquals([seen.left, seen.code, seen.sane], [0, 0, true], seen.screen);
+      const secrets = [NEW_PASSWORD, ...world.sandbox.codes.map(({ code }) => code)];
+      assertEquals(repeatedPart(seen.screen, secrets), undefined);
+      const setsUp = turns.some(({ challenge }) => challenge === "MFA_SETUP");
+      assertEquals(/key: +[A-Z2-7]{4} /.test(seen.screen), setsUp);
+      assertEquals(seen.screen.match(/otpauth:/g)?.length, setsUp ? 1 : undefined);
+      assertMatch(await Deno.readTextFile(world.envFile), /^ACCESS_TOKEN=eyJ/m);
+    }));
 }
 
 Deno.test("without a terminal a further step is exit status 3, with what to do", () =>
@@ -94,36 +80,3 @@ Deno.test("without a terminal a further step is exit status 3, with what to do",
     assert(!`${stderr}${json.stderr}${piped.stderr}`.includes(password));
     assert(!(await Deno.readTextFile(world.envFile)).includes("ACCESS_TOKEN"));
   }));
-
-terminalTest(
-  "in a terminal, an empty answer to a further step ends the login with a message",
-  () =>
-    inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
-      const env = childEnvironment({ NO_COLOR: "1" });
-      const dialog: [string, Answer][] = [["Code that was sent", () => Promise.resolve("\r")]];
-      const seen = await inTerminal(world.commandLine(["login"]), dialog, {
-        cwd: world.folder,
-        env,
-      });
-      assertMatch(seen.screen, /and no answer was given; run platform-auth login again \(help/);
-      assertEquals([seen.code, seen.sane], [3, true]);
-    }),
-);
-
-testNeeding(
-  NO_INTERRUPTS,
-  "Ctrl-C and Ctrl-D at a further step end the login quietly with 130",
-  () =>
-    inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
-      for (const key of ["\x03", "\x04"]) {
-        const seen = await inTerminal(
-          world.commandLine(["login"]),
-          [["Code that was sent", key]],
-          { cwd: world.folder, env: childEnvironment() },
-        );
-        assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
-        assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
-        assertEquals([...Deno.readDirSync(world.folder)].map(({ name }) => name), [".env"]);
-      }
-    }),
-);

@@ -6,7 +6,6 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
 import { inTerminal, NO_INTERRUPTS, type Seen, terminalTest } from "../support/terminal.ts";
-import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { repliesWith } from "./replies.ts";
 
 /** With a digit, as providers make them. */
@@ -84,32 +83,6 @@ Deno.test("init --global writes a private file that every folder without a .env 
     assertMatch((await run(["token"], given)).stdout, /^eyJ/);
   }));
 
-Deno.test("init --global says which file the folder uses instead; init without it writes one for the folder", () =>
-  atDesk(async ({ envFile, folder, replies, run, settings }) => {
-    const env = { XDG_CONFIG_HOME: `${folder}/config`, NO_COLOR: "1" };
-    const init = async (...more: string[]) =>
-      await run(["init", ...more, "--from", "-"], {
-        env,
-        flags: ["-A"],
-        stdin: replies.lines ?? "",
-      });
-    assertEquals((await init("--global")).stdout.includes("this folder uses"), false);
-    assertMatch((await init()).stdout, /^Wrote \.env: /m);
-    assertEquals(parseEnv(await Deno.readTextFile(envFile)), settings);
-    const { stdout } = await init("--global");
-    assertMatch(
-      stdout,
-      /^config\/platform-auth\/\.env is unchanged\n! this folder uses another file: \.env$/m,
-    );
-    // The checks are those of the file that was written.
-    assertMatch(stdout, /config\/platform-auth\/\.env.*exists/);
-    assertEquals((await init("--global", "--env-file", "x")).code, 2);
-    const nowhere = { env: { HOME: "", XDG_CONFIG_HOME: "" }, flags: ["-A"] };
-    const { code, stderr } = await run(["init", "--global"], nowhere);
-    assertEquals(code, 2);
-    assertMatch(stderr, /set (HOME|APPDATA), or pass a file with --env-file/);
-  }));
-
 Deno.test("init --from says which values cannot be right, and why, and fails", () =>
   atDesk(async (desk) => {
     await Deno.writeTextFile(desk.envFile, asLines(desk.settings));
@@ -127,8 +100,6 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
       "! AUTH_URL in the reply is not used: it must begin with https:",
       "! USER_POOL_ID in the reply is not used: it is not an id of letters and digits",
     ]);
-    const json = await desk.init(stdin, "--json");
-    assertEquals([json.code, Object.keys(JSON.parse(json.stdout).rejected).length], [1, 4]);
     // Not even a complete .env makes a success of a reply without a setting.
     const none = await desk.init("Dear Ada,\nwe will call.\n");
     assertEquals([none.code, none.stdout], [1, ""]);
@@ -137,10 +108,6 @@ Deno.test("init --from says which values cannot be right, and why, and fails", (
       /Cannot find a setting in the reply; write each setting on its own line/,
     );
     assertEquals(await Deno.readTextFile(desk.envFile), before);
-    await Deno.remove(desk.envFile);
-    const missing = await desk.init(stdin);
-    assertEquals(missing.code, 1);
-    assertMatch(missing.stderr, /; AUTH_URL in the reply is not used: it must begin with https:; /);
   }));
 
 Deno.test("init without a terminal lists the settings missing from the reply, and writes nothing", () =>
@@ -157,9 +124,6 @@ Deno.test("init without a terminal lists the settings missing from the reply, an
       all.stderr,
       /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and.* pipe the reply to platform-auth init --from -/,
     );
-    const nowhere = await desk.run(["init", "--from", "nowhere.txt"]);
-    assertEquals(nowhere.code, 1);
-    assertMatch(nowhere.stderr, /Cannot read the file nowhere\.txt of --from: it does not/);
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
   }));
 
@@ -178,17 +142,6 @@ Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
     // A second time there is nothing to do.
     assertMatch((await desk.run(["init"])).stdout, /^\.env is unchanged\n/);
     assertEquals(await Deno.readTextFile(desk.envFile), text);
-  }));
-
-Deno.test("init --json prints names, but no values", () =>
-  atDesk(async (desk) => {
-    const { code, stdout } = await desk.init(desk.replies["JSON"], "--json");
-    const { file, written, kept, missing, ignored, diagnosis, passwordHosts } = JSON.parse(stdout);
-    assertEquals([code, file, kept, missing, ignored], [0, desk.envFile, [], [], []]);
-    assertEquals(`http://${passwordHosts}`, desk.settings.AUTH_URL);
-    assertEquals(written.toSorted(), Object.keys(desk.settings).sort());
-    assertEquals(diagnosis.ok, true);
-    assertEquals(repeatedPart(stdout, [SECRET]), undefined);
   }));
 
 Deno.test("before it writes, init shows every host that receives the password or the token", () =>
@@ -210,13 +163,6 @@ Deno.test("before it writes, init shows every host that receives the password or
       ...[`token ${api}`, "token one.localhost", "token two.localhost:8443"],
     ]);
     assertEquals(settingsIn(desk), settings);
-    const again = await desk.init(
-      "API_ALLOWED_ORIGINS=https://one.localhost,https://two.localhost:8443",
-      "--json",
-    );
-    const { passwordHosts, tokenHosts } = JSON.parse(again.stdout);
-    assertEquals([...passwordHosts, ...tokenHosts], hosts.map((line) => line.split(" ")[1]));
-    assertEquals(again.stderr, "", "nothing is written");
   }));
 
 Deno.test("init quotes neither a reply nor an address that was passed as its file", () =>
@@ -244,9 +190,6 @@ testNeeding(
       assertEquals(new TextDecoder().decode(stdout), "?? .gitignore\n");
       const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
       assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
-      await Deno.remove(desk.envFile);
-      assertEquals((await desk.init(stdin)).code, 0);
-      assertEquals(await Deno.readTextFile(`${desk.folder}/.gitignore`), ignored);
     }),
 );
 
@@ -261,29 +204,25 @@ function type(desk: Desk, dialog: [string, string][]): Promise<Seen> {
   });
 }
 
-const pastes: [how: string, reply: string, before: string, after: string][] = [
-  ["plain", "lines", "", ""],
-  ["marked", "one without the secret", PASTE_BEGINS, PASTE_ENDS],
-];
-for (const [how, form, before, after] of pastes) {
-  terminalTest(
-    `init takes a pasted reply (${how}), prompts for the rest, and shows nothing`,
-    () =>
-      atDesk(async (desk) => {
-        // Terminals send a carriage return for each end of a line.
-        const reply = (desk.replies[form] ?? "").replaceAll(/\r?\n/g, "\r");
-        const dialog: [string, string][] = [[PASTE, `${before}${reply}${after}`], ["*", "\r\r"]];
-        if (how === "marked") dialog.push(["App client secret (hidden", `${SECRET}\r`]);
-        const seen = await type(desk, dialog);
-        assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
-        const { clientId, userPoolId } = desk.sandbox.settings;
-        const [head = ""] = seen.screen.split("Wrote .env");
-        assertEquals(repeatedPart(head, [clientId, userPoolId, "Dear Ada"]), undefined);
-        assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
-        assertEquals(settingsIn(desk), desk.settings);
-      }),
-  );
-}
+terminalTest(
+  "init takes a pasted reply, prompts for the rest, and shows nothing",
+  () =>
+    atDesk(async (desk) => {
+      // Terminals send a carriage return for each end of a line.
+      const reply = desk.replies["one without the secret"]?.replaceAll(/\r?\n/g, "\r");
+      const seen = await type(desk, [
+        [PASTE, `${PASTE_BEGINS}${reply}${PASTE_ENDS}`],
+        ["*", "\r\r"],
+        ["App client secret (hidden", `${SECRET}\r`],
+      ]);
+      assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
+      const { clientId, userPoolId } = desk.sandbox.settings;
+      const [head = ""] = seen.screen.split("Wrote .env");
+      assertEquals(repeatedPart(head, [clientId, userPoolId, "Dear Ada"]), undefined);
+      assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
+      assertEquals(settingsIn(desk), desk.settings);
+    }),
+);
 
 terminalTest(
   "init prompts for each setting, and again for one that cannot be used",
@@ -310,23 +249,6 @@ terminalTest(
     }),
 );
 
-testNeeding(
-  NO_INTERRUPTS,
-  "init says that a pasted reply has nothing usable, and prompts",
-  () =>
-    atDesk(async (desk) => {
-      const found = "Found nothing usable in the reply; type the values";
-      const seen = await type(desk, [
-        [PASTE, `${PASTE_BEGINS}Dear Ada, we will call.${PASTE_ENDS}\r\r`],
-        ["token endpoint", "\x03"],
-      ]);
-      assertEquals([seen.code, seen.left], [130, 0], seen.screen);
-      assertEquals(seen.screen.includes(found), true, seen.screen);
-      const silent = await type(desk, [[PASTE, "\r"], ["token endpoint", "\x03"]]);
-      assertEquals(silent.screen.includes(found), false);
-    }),
-);
-
 terminalTest("init replaces a value only if the user agrees", () =>
   atDesk(async (desk) => {
     const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
@@ -338,61 +260,20 @@ terminalTest("init replaces a value only if the user agrees", () =>
     }
   }));
 
-const CANCELED_AT: [where: string, awaited: string][] = [
-  ["the paste", PASTE],
-  ["the endpoint", "token endpoint"],
-  ["the client id", "App client id:"],
-  ["the secret", "App client secret (hidden"],
-  ["the pool", "User pool id:"],
-  ["the base address", "Base address"],
-];
-for (const [at, [where, awaited]] of CANCELED_AT.entries()) {
-  testNeeding(
-    NO_INTERRUPTS,
-    `Ctrl-C and Ctrl-D at ${where} end init quietly with 130 and write nothing`,
-    () =>
-      atDesk(async (desk) => {
-        const { AUTH_URL = "", APP_CLIENT_ID = "", USER_POOL_ID = "" } = desk.settings;
-        const replies = ["", AUTH_URL, APP_CLIENT_ID, "none", USER_POOL_ID];
-        const before = CANCELED_AT.slice(0, at)
-          .map(([, mark], each): [string, string] => [mark, `${replies[each]}\r`]);
-        for (const key of ["\x03", "\x04"]) {
-          const seen = await type(desk, [...before, [awaited, key]]);
+testNeeding(
+  NO_INTERRUPTS,
+  "Ctrl-C and Ctrl-D end init quietly with 130 and write nothing",
+  () =>
+    atDesk(async (desk) => {
+      const { AUTH_URL = "" } = desk.settings;
+      const typed: [string, string][] = [[PASTE, "\r"], ["token endpoint", `${AUTH_URL}\r`]];
+      for (const key of ["\x03", "\x04"]) {
+        for (const dialog of [[[PASTE, key]], [...typed, ["App client id:", key]]]) {
+          const seen = await type(desk, dialog as [string, string][]);
           assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
           assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
           assertEquals([...Deno.readDirSync(desk.folder)], []);
         }
-      }),
-  );
-}
-
-testNeeding(
-  NO_INTERRUPTS,
-  "Ctrl-C and Ctrl-D at the question whether to replace a value leave the .env unchanged",
-  () =>
-    atDesk(async (desk) => {
-      const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
-      await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
-      for (const key of ["\x03", "\x04"]) {
-        const seen = await type(desk, [[PASTE, pasted], ["Replace it?", key]]);
-        assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
-        assertEquals(settingsIn(desk), { USER_POOL_ID: "old-1_Pool" });
       }
     }),
 );
-
-/** Without a wait for the lock. */
-const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
-
-Deno.test("init writes nothing while another process is about to save a session", () =>
-  atDesk(async (desk) => {
-    const { lock } = await lockEnvFile(desk.envFile, 0, AT_ONCE);
-    const { code, stderr } = await desk.init(desk.replies.lines ?? "");
-    lock.release();
-    assertEquals(code, 1);
-    assertMatch(
-      stderr,
-      /another process is about to save a session in this file; run this command again/,
-    );
-    assertEquals(await Deno.readTextFile(desk.envFile).catch(() => ""), "");
-  }));

@@ -7,12 +7,6 @@ import { answerOf } from "./answer_of.ts";
 
 const places: [where: string, here: string, module: string, toolkit: string][] = [
   [
-    "a clone beside it",
-    "file:///home/ada/clone/src/cli/commands/notebook.ts",
-    "../clone/mod.ts",
-    "../clone/src/notebook/mod.ts",
-  ],
-  [
     "a clone around it",
     "file:///home/ada/src/cli/commands/notebook.ts",
     "../mod.ts",
@@ -24,25 +18,7 @@ const places: [where: string, here: string, module: string, toolkit: string][] =
     "./a%20%23b/mod.ts",
     "./a%20%23b/src/notebook/mod.ts",
   ],
-  [
-    "the source at a URL",
-    "https://code.example/v1/src/cli/commands/notebook.ts",
-    "https://code.example/v1/mod.ts",
-    "https://code.example/v1/src/notebook/mod.ts",
-  ],
   ["a released file", "file:///home/ada/work/cli.js", "./mod.js", "./notebook.js"],
-  [
-    "a released file at a URL",
-    "https://code.example/v1/cli.js",
-    "https://code.example/v1/mod.js",
-    "https://code.example/v1/notebook.js",
-  ],
-  [
-    "the npm package of the command line",
-    "file:///usr/lib/node_modules/@ada/cli/cli.js",
-    "npm:@ada/auth@^1.2.3",
-    "npm:@ada/auth@^1.2.3/notebook",
-  ],
   [
     "the npm package in Deno's cache",
     "file:///home/ada/.cache/deno/npm/registry.example/@ada/auth/1.2.3/cli.js",

@@ -1,10 +1,9 @@
-import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parseEnv } from "node:util";
 import { AuthError, createSession } from "../../mod.ts";
 import { inFolder, neededVariables } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { COMMAND_FLAGS } from "../support/documented_flags.ts";
-import { jwt } from "../support/answers.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
 import { answerOf } from "./answer_of.ts";
 
@@ -102,20 +101,8 @@ Deno.test("sandbox --user adds accounts for a class, in a folder that it makes",
   }));
 
 const TUNNEL = "AUTH_URL=http://127.0.0.1:8443\n";
-const OWN = `${TUNNEL}AUTH_PROVIDER=vendor
-APP_CLIENT_ID=sandboxclient0000000000001
-APP_CLIENT_SECRET=sandbox-only-client-secret-of-no-value-anywhere-else
-USER_POOL_ID=sandbox-1_Classroom
-USERNAME=student
-PASSWORD=Sandbox-Entry-1
-API_BASE_URL=http://127.0.0.1:8444
-`;
-const tokenFor = (client_id: string) =>
-  `ACCESS_TOKEN=${jwt({ client_id })}\nREFRESH_TOKEN=a-token\n`;
 const foreign: [string, string, string][] = [
   ["a real endpoint", "AUTH_URL=https://provider.example\n", "AUTH_URL"],
-  ["a token", "ACCESS_TOKEN=a\n", "ACCESS_TOKEN"],
-  ["an endpoint behind a tunnel", TUNNEL, "AUTH_URL"],
   [
     "an account behind a tunnel",
     `${TUNNEL}APP_CLIENT_ID=a1\nAPP_CLIENT_SECRET=b2\nREFRESH_TOKEN=c3\n`,
@@ -137,37 +124,3 @@ for (const [what, text, names] of foreign) {
       assertEquals(await Deno.readTextFile(`${folder}/.env`), text);
     }));
 }
-
-Deno.test("sandbox --write-env says which folder cannot be used", () =>
-  inFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/file`, "");
-    await Deno.mkdir(`${folder}/taken/.env`, { recursive: true });
-    for (const place of ["file", "taken"]) {
-      const { code, problem, fix } = await refusal(`${folder}/${place}`);
-      // Windows does not find a file below a file, so the folder is tried next.
-      assertMatch(code, /^(ENV_)?FILE$/);
-      assertNotEquals(fix, "");
-      assertMatch(problem, /^Cannot \w+ \S+\.env: /);
-    }
-  }));
-
-Deno.test("sandbox --write-env replaces what any sandbox wrote, with its tokens", () =>
-  inFolder(async (folder) => {
-    for (
-      const [before, ...options] of [
-        [`EDITOR=vi\n${OWN}${tokenFor("sandboxclient0000000000001")}`, "--alias", "--words=aws"],
-        [undefined, "--public-client"],
-        [undefined],
-      ]
-    ) {
-      if (before) await Deno.writeTextFile(`${folder}/.env`, before);
-      const { code, error } = await withSandbox(folder, undefined, options as string[]);
-      assertEquals([code, error], [0, ""]);
-    }
-    const { AUTH_URL, EDITOR, ACCESS_TOKEN } = parseEnv(Deno.readTextFileSync(`${folder}/.env`));
-    assertEquals([EDITOR, ACCESS_TOKEN, AUTH_URL === "http://127.0.0.1:8443"], [
-      "vi",
-      undefined,
-      false,
-    ]);
-  }));

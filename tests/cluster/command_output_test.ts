@@ -7,7 +7,6 @@ import { printing, scriptCommand } from "../support/token_command.ts";
 
 const HIDDEN = jwt({ sub: "somebody else" });
 const json = (fields: unknown) => printing(JSON.stringify(fields));
-const endless = "for (;;) await Deno.stdout.write(new Uint8Array(9e4).fill(97));";
 const late = "console.log('\\n'.repeat(3e5)); console.log(Deno.args[0]);";
 const NO_TOKEN = /printed no token; make it print only a token/;
 const TOO_LONG = /printed more than 256 KiB; make it print only a token/;
@@ -22,15 +21,9 @@ const cases: [string, SessionOptions["tokenCommand"], RegExp][] = [
   ["fails and says a secret", printing("", 1, `rejected ${HIDDEN}`), WITHHELD],
   ["fails and repeats the password", printing("", 1, "wrong: Pass-word-1"), WITHHELD],
   ["prints noise", printing(`Welcome to the cluster\n${HIDDEN}`), NO_TOKEN],
-  ["prints a word", printing("ok"), NO_TOKEN],
   ["prints nothing", printing(""), NO_TOKEN],
-  ["prints two tokens", printing(`${HIDDEN} ${HIDDEN}`), NO_TOKEN],
-  ["prints broken JSON", printing(`{"access_token":"${HIDDEN}"`), NO_TOKEN],
   ["prints JSON of others", json({ token: HIDDEN }), NO_TOKEN],
-  ["prints an array", json([HIDDEN]), NO_TOKEN],
   ["prints an odd time", json({ access_token: HIDDEN, expires_at: 17 }), NO_TOKEN],
-  ["prints an endless time", json({ access_token: HIDDEN, expires_in: 1e300 }), NO_TOKEN],
-  ["prints one word without an end", scriptCommand(endless), TOO_LONG],
   ["prints much, and then a token", scriptCommand(late, HIDDEN), TOO_LONG],
   [
     "prints an ended token",
@@ -80,20 +73,13 @@ for (
 
 const lines: [string, shown: boolean][] = [
   ["password=Gehe1m", false],
-  ["Password for ada: Gehe1m", false],
   ['{"password": "Gehe1m"}', false],
-  ["DB_PASSWORD: Gehe1m", false],
-  ["client_secret: Gehe1mabcdefgh12", false],
-  ["+ curl --password Gehe1m https://host/x", false],
   ["+ curl -u ada:Gehe1m https://host/x", false],
   ["https://ada:Gehe1m@host/x not found", false],
   ["authorization: Basic YWRhOkdlaGUxbQ==", false],
-  ["token=Gehe1m", false],
   ["ada@host: Permission denied (publickey,password).", true],
   ["ssh: Could not resolve hostname login-node: Name or service not known", true],
-  ["kinit: Password incorrect while getting initial credentials", true],
   ["platform-auth: There is no session; run platform-auth login first", true],
-  ["sudo: a password is required", true],
 ];
 for (const [line, shown] of lines) {
   const name = shown ? line : line.slice(0, 24);

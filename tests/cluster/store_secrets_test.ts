@@ -6,92 +6,68 @@ import { freePort } from "../support/free_port.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
-import { call, inCluster } from "./in_cluster.ts";
+import { call, clusterTest } from "./in_cluster.ts";
 import { listenIn, NO_REDIS, startRedis } from "../support/redis_server.ts";
 
-testNeeding(
-  NO_REDIS,
+clusterTest(
   "no token is on the wire or in the database",
-  () =>
-    inCluster(async ({ server, session, world, store }) => {
-      using wire = listenIn(server.port);
-      const overheard = { store: `redis://127.0.0.1:${wire.port}` };
-      const [one, other] = [session(overheard), session(overheard)];
-      await one.login();
-      const tokens = [await one.accessToken()];
-      world.clock.advance(3_000);
-      await other.refresh();
-      tokens.push(await other.accessToken());
-      await one.refresh();
-      const places = { wire: wire.heard(), database: await server.dump() };
-      for (const [place, text] of Object.entries(places)) {
-        assert(text.includes("platform-auth:2:{"), `${place}: the key is there`);
-        // Parts are enough: of each token, and of the names beside them, encoded as they might be.
-        for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
-          for (const part of [secret, btoa(secret)]) {
-            assertEquals(text.includes(part.slice(0, 24)), false, `${place} shows a secret`);
-          }
+  async ({ server, session, world, store }) => {
+    using wire = listenIn(server.port);
+    const overheard = { store: `redis://127.0.0.1:${wire.port}` };
+    const [one, other] = [session(overheard), session(overheard)];
+    await one.login();
+    const tokens = [await one.accessToken()];
+    world.clock.advance(3_000);
+    await other.refresh();
+    tokens.push(await other.accessToken());
+    await one.refresh();
+    const places = { wire: wire.heard(), database: await server.dump() };
+    for (const [place, text] of Object.entries(places)) {
+      assert(text.includes("platform-auth:2:{"), `${place}: the key is there`);
+      // Parts are enough: of each token, and of the names beside them, encoded as they might be.
+      for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
+        for (const part of [secret, btoa(secret)]) {
+          assertEquals(text.includes(part.slice(0, 24)), false, `${place} shows a secret`);
         }
       }
-      // Without encryption, the recording contains the secrets.
-      const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
-      await plain.login();
-      assert(wire.heard().includes(await plain.accessToken()));
-    }),
+    }
+    // Without encryption, the recording contains the secrets.
+    const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
+    await plain.login();
+    assert(wire.heard().includes(await plain.accessToken()));
+  },
 );
 
-testNeeding(
-  NO_REDIS,
-  "a key may be written as openssl prints it: the same session is read with both",
-  () =>
-    inCluster(async ({ session }) => {
-      // All signs in which the two alphabets differ.
-      const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
-      const [plain, web] = [bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" })];
-      assertMatch(plain, /^[+/]{40,}.*=$/);
-      const keys = [plain, web, plain.replace("=", ""), web.replace("=", "")];
-      const tokens = new Set<string>();
-      for (const writer of keys) {
-        await session({ storeKey: writer }).login({ force: true });
-        for (const storeKey of keys) tokens.add(await session({ storeKey }).accessToken());
-      }
-      assertEquals(tokens.size, keys.length);
-    }),
+clusterTest(
+  "a store key works in both base64 alphabets",
+  async ({ session }) => {
+    // All signs in which the two alphabets differ.
+    const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
+    const [plain, web] = [bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" })];
+    assertMatch(plain, /^[+/]{40,}.*=$/);
+    const keys = [plain, web.replace("=", "")];
+    const tokens = new Set<string>();
+    for (const writer of keys) {
+      await session({ storeKey: writer }).login({ force: true });
+      for (const storeKey of keys) tokens.add(await session({ storeKey }).accessToken());
+    }
+    assertEquals(tokens.size, keys.length);
+  },
 );
 
-testNeeding(
-  NO_REDIS,
-  "with another key, or none, the session in the store is ignored, and that is said",
-  () =>
-    inCluster(async ({ session }) => {
-      await session().login();
-      for (const storeKey of [newStoreKey(), ""]) {
-        const error = await rejection(call(session({ storeKey })));
-        assertEquals(error.code, "NO_SESSION");
-        assertMatch(
-          error.message,
-          /saved with another AUTH_STORE_KEY or by an earlier version, or was changed since, and is ignored; set the same key on all machines, or run/,
-        );
-      }
-    }),
-);
-
-testNeeding(
-  NO_REDIS,
-  "doctor() says of another key what the store holds, and whom a login would shut out",
-  () =>
-    inCluster(async ({ session }) => {
-      await session().login();
-      const { checks } = await session({ storeKey: newStoreKey() }).doctor();
-      const found = checks.filter(({ name }) => name === "store");
-      assertEquals(found.map(({ level }) => level), ["warn"]);
-      assertMatch(found[0]?.message ?? "", /^reachable, but .* saved with another AUTH_STORE_KEY/);
-      assertEquals(
-        found[0]?.fix,
-        "set the same key on all machines, or run login(); machines with the other key cannot " +
-          "read the new session",
+clusterTest(
+  "with another key, or none, the session in the store is ignored, and the error says why",
+  async ({ session }) => {
+    await session().login();
+    for (const storeKey of [newStoreKey(), ""]) {
+      const error = await rejection(call(session({ storeKey })));
+      assertEquals(error.code, "NO_SESSION");
+      assertMatch(
+        error.message,
+        /saved with another AUTH_STORE_KEY or by an earlier version, or was changed since, and is ignored; set the same key on all machines, or run/,
       );
-    }),
+    }
+  },
 );
 
 testNeeding(

@@ -14,12 +14,8 @@ const NO_ADDRESS = /it is not an address such as rediss:.*correct it \(write a l
 const cases: [string, SessionOptions, string, RegExp][] = [
   ...[
     "127.0.0.1:6379",
-    "redis:Gehe1m",
     "redis://127.0.0.1/0?password=Gehe1m",
-    "redis://127.0.0.1/one",
-    "redis://127.0.0.1/0/1",
     "redis://:Gehe1m%word@127.0.0.1",
-    "redis://127.0.0.1#100%",
   ].map((store): typeof cases[number] => [
     `the address ${store}`,
     { store },
@@ -83,12 +79,6 @@ Deno.test("with a token command, doctor() does not try a login, and says so", as
     fix: "run platform-auth doctor --login where the command runs",
   }]);
   assertEquals(world.sent, []);
-});
-
-Deno.test("the status shows the port of a store even if its address omits it", async () => {
-  await using world = portless();
-  const { store } = world.another({ store: "rediss://user:word@store.example" }).status();
-  assertEquals(store, "store.example:6379");
 });
 
 testNeeding(

@@ -5,6 +5,7 @@ import { isFile } from "../support/needs.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { portless, rejection, statusOf } from "../support/portless.ts";
 import { jwt } from "../support/answers.ts";
+import { pause } from "./in_cluster.ts";
 import { commandLine, counted, printing, scriptCommand } from "../support/token_command.ts";
 
 /** A bare token, like one from the portal without the word `bearer`. */
@@ -120,63 +121,32 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-Deno.test("a command that hangs is killed at the deadline, and a valid token is used until then", () =>
-  inFolder(async (folder) => {
-    await using world = portless();
-    // It listens on a port that it tells, and goes on for ever.
-    const portFile = `${folder}/port`;
-    const hanging = scriptCommand(
-      "const { addr } = Deno.listen({ hostname: '127.0.0.1', port: 0 });" +
-        "Deno.writeTextFileSync(Deno.args[0], `${addr.port}`); setInterval(() => {}, 1e6);",
-      portFile,
-    );
-    const session = world.another({ tokenCommand: hanging, timeoutMs: 1_500 });
-    const error = await rejection(session.accessToken());
-    assertEquals(error.code, "TIMEOUT");
-    assertMatch(error.message, /did not end within 1.5 seconds and was stopped; run the command/);
-    // On a busy machine the deadline may be over before it begins.
-    const port = isFile(portFile) ? Number(await Deno.readTextFile(portFile)) : undefined;
-    // Windows takes its time to end a process.
-    while (port && await listens(port)) await new Promise((done) => setTimeout(done, 20));
-  }));
-
-Deno.test("a command that hangs has ten seconds while its token is valid, then all of timeoutMs", () =>
-  inFolder(async (folder) => {
-    await using world = portless();
-    const printed = `${folder}/printed`;
-    const tokenCommand = scriptCommand(
-      "const text = Deno.readTextFileSync(Deno.args[0]);" +
-        "if (text) console.log(text); else setInterval(() => {}, 1e6);",
-      printed,
-    );
-    const session = world.another({ tokenCommand });
-    // So long nobody waits in a test.
-    const { setTimeout } = globalThis;
-    const limits: number[] = [];
-    let isShort = false;
-    Reflect.set(globalThis, "setTimeout", (run: () => void, ms = 0) => {
-      if (ms < 2_000) return setTimeout(run, ms);
-      limits.push(ms);
-      return setTimeout(run, isShort ? 0 : 600_000);
-    });
-    try {
-      await Deno.writeTextFile(printed, bare(await world.sandbox.portalToken()));
-      const token = await session.accessToken();
-      await Deno.writeTextFile(printed, "");
-      isShort = true;
-      world.clock.advance(1_790);
-      assertEquals(await session.accessToken(), token);
-      assertMatch(
-        session.status().warnings.join(),
-        /did not end within 10 seconds and was stopped/,
+for (const by of ["the deadline", "an abort"]) {
+  Deno.test(`a command that hangs is killed at ${by}`, () =>
+    inFolder(async (folder) => {
+      await using world = portless();
+      // It listens on a port that it tells, and goes on for ever.
+      const portFile = `${folder}/port`;
+      const hanging = scriptCommand(
+        "const { addr } = Deno.listen({ hostname: '127.0.0.1', port: 0 });" +
+          "Deno.writeTextFileSync(Deno.args[0], `${addr.port}`); setInterval(() => {}, 1e6);",
+        portFile,
       );
-      world.clock.advance(3_000);
-      assertEquals((await rejection(session.accessToken())).code, "TIMEOUT");
-      assertEquals(limits, [30_000, 10_000, 30_000]);
-    } finally {
-      globalThis.setTimeout = setTimeout;
-    }
-  }));
+      const timeoutMs = by === "an abort" ? 600_000 : 1_500;
+      const session = world.another({ tokenCommand: hanging, timeoutMs });
+      const leave = new AbortController();
+      const error = rejection(session.accessToken({ signal: leave.signal }));
+      while (by === "an abort" && !isFile(portFile)) await pause(20);
+      if (by === "an abort") leave.abort();
+      const { name, code } = await error as Error & { code?: unknown };
+      if (by === "an abort") assertEquals(name, "AbortError");
+      else assertEquals(code, "TIMEOUT");
+      // On a busy machine the deadline may be over before it begins.
+      const port = isFile(portFile) ? Number(await Deno.readTextFile(portFile)) : undefined;
+      // Windows takes its time to end a process.
+      while (port && await listens(port)) await pause(20);
+    }));
+}
 
 Deno.test("while the token is valid, a failed command is only a warning", () =>
   inFolder(async (folder) => {
@@ -195,71 +165,6 @@ Deno.test("while the token is valid, a failed command is only a warning", () =>
     await session.accessToken();
     assertEquals(session.status().warnings, []);
   }));
-
-Deno.test("logout() while the command runs drops its token", () =>
-  inFolder(async (folder) => {
-    await using world = portless();
-    const started = `${folder}/started`;
-    const slow = scriptCommand(
-      "Deno.writeTextFileSync(Deno.args[0], ''); setInterval(() => {}, 1e6);",
-      started,
-    );
-    const session = world.another({ tokenCommand: slow });
-    const call = rejection(session.accessToken());
-    const watcher = Deno.watchFs(folder);
-    for await (const { kind } of watcher) if (kind === "create") break;
-    await session.logout();
-    assertEquals((await call).code, "NO_SESSION");
-  }));
-
-/** A command that tells that it runs, and prints a token as soon as there is one. */
-const waiting = scriptCommand(
-  "Deno.writeTextFileSync(`run-${Deno.pid}`, '');" +
-    "for (let text = ''; !text;) try { if (text = Deno.readTextFileSync('printed')) console.log(text); } " +
-    "catch { /* Not yet. */ }",
-);
-
-const GIVEN_UP = `
-  import { accessToken } from ${JSON.stringify(MOD_URL)};
-  const given = new AbortController();
-  const watcher = Deno.watchFs(".");
-  const begun = async () => {
-    for await (const { kind, paths } of watcher) if (kind === "create" && paths[0].includes("run-")) return;
-  };
-  const calls = [accessToken(given), accessToken(given)];
-  if (Deno.args[0] === "some") calls.push(accessToken());
-  await begun();
-  given.abort();
-  if (Deno.args[0] === "later") {
-    calls.push(accessToken());
-    await begun();
-  }
-  watcher.close();
-  if (Deno.args[0] !== "all") Deno.writeTextFileSync("printed", "${"a".repeat(30)}");
-  const told = (await Promise.allSettled(calls)).map(({ value, reason }) => value?.length ?? reason.name);
-  const runs = [...Deno.readDirSync(".")].filter(({ name }) => name.startsWith("run-"));
-  console.log([...told, runs.length].join());`;
-
-for (
-  const [who, told] of [
-    // With a deadline of an hour: nobody would wait for that.
-    ["all", "AbortError,AbortError,1"],
-    ["some", "AbortError,AbortError,30,1"],
-    ["later", "AbortError,AbortError,30,2"],
-  ] as const
-) {
-  Deno.test(`a command that hangs ends with the last call that waits for it (${who})`, () =>
-    inFolder(async (folder) => {
-      const env = {
-        AUTH_TOKEN_COMMAND: commandLine(waiting),
-        AUTH_TIMEOUT_MS: "3600000",
-        AUTH_ENV_FILE: "false",
-      };
-      const given = { cwd: folder, env, flags: ["-A"], args: [who] };
-      const { stdout, stderr } = await runScript(GIVEN_UP, given);
-      assertEquals([stdout, stderr], [`${told}\n`, ""]);
-    }));
-}
 
 Deno.test("a command is never taken from a .env, and not from the environment by a second session", () =>
   inFolder(async (folder) => {
@@ -324,23 +229,3 @@ Deno.test("a command that runs itself through a profile is run at most three tim
     assertEquals([code, Deno.readTextFileSync(`${folder}/runs`).length], [1, 1 + 3]);
     assertMatch(stderr, /ended with status 1 and printed: /);
   }));
-
-Deno.test("the error of a command that runs itself shows how to end the loop", () =>
-  withEnvironment({ LC_AUTH_TOKEN_COMMAND_DEPTH: "3" }, async () => {
-    const session = createSession({ envFile: false, tokenCommand: printing("a".repeat(30)) });
-    const error = await rejection(session.accessToken());
-    assertEquals(error.code, "TOKEN_COMMAND");
-    assertMatch(
-      error.message,
-      /it runs itself: .*ssh login-node AUTH_TOKEN_COMMAND= platform-auth/,
-    );
-  }));
-
-for (const depth of ["", "2", "-5", "many"]) {
-  Deno.test(`a command runs at the depth "${depth}"`, () =>
-    withEnvironment({ LC_AUTH_TOKEN_COMMAND_DEPTH: depth }, async () => {
-      const token = "a".repeat(30);
-      const session = createSession({ envFile: false, tokenCommand: printing(token) });
-      assertEquals(await session.accessToken(), token);
-    }));
-}

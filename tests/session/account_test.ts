@@ -23,23 +23,7 @@ Deno.test("the next process knows the name of the login, and refreshes with its 
   assertEquals(linesOf(world.envFile), {});
 });
 
-Deno.test('"doctor({ login: true })" changes nothing, also not the name that a refresh hashes', async () => {
-  await using world = portless({
-    provider: ({ flow }) =>
-      flow === "USER_PASSWORD_AUTH"
-        ? tokenAnswer(OPAQUE)
-        : tokenAnswer({ AccessToken: "opaque-access-2", ExpiresIn: 1_800 }),
-  });
-  await world.session.login({ username: "grace", password: "A-Password-1" });
-  const before = world.session.status();
-  await world.session.doctor({ login: true });
-  assertEquals(world.session.status(), before);
-  await world.session.refresh();
-  const hashes = world.sent.map(({ parameters }) => parameters.SECRET_HASH);
-  assertEquals(hashes.at(-1), hashes[0]);
-});
-
-Deno.test("a client id that changes in the .env is not swallowed by a doctor or a refused call", async () => {
+Deno.test("a new client id in the .env ends the session, even after doctor() or a refused call", async () => {
   for (const isDoctor of [true, false]) {
     await using world = portless({ file: true });
     const { clientId = "", apiBaseUrl = "", ...options } = world.options;
@@ -75,7 +59,7 @@ Deno.test("login() does not keep a portal token that the API rejected", async ()
   assertEquals(world.session.status().state, "valid");
 });
 
-Deno.test("a refusal for good after a 401 removes the refresh token, here and in the store", async () => {
+Deno.test("a refresh that is rejected after a 401 removes the refresh token, in memory and in the file", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   world.sandbox.expireAccessTokens();
@@ -116,7 +100,7 @@ async function inFileAlone(text: string, use: (session: Session, file: string) =
   });
 }
 
-Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither used nor taken out", async () => {
+Deno.test("an ACCESS_TOKEN of another program in the .env is neither used nor removed", async () => {
   for (const token of ["ghp_another-programs-token", jwt({ sub: "a", exp: 4_102_444_800 })]) {
     const text = `ACCESS_TOKEN=${token}\nUSERNAME=someone\n`;
     await inFileAlone(text, async (session, file) => {
@@ -130,7 +114,7 @@ Deno.test("another program's ACCESS_TOKEN in a .env without our lines is neither
   }
 });
 
-Deno.test("an ACCESS_TOKEN in a .env is used if one of our lines or the token shows the owner", async () => {
+Deno.test("an ACCESS_TOKEN in a .env is used if another line or the token shows that it is the platform's", async () => {
   const exp = 4_102_444_800;
   for (
     const text of [
@@ -158,16 +142,6 @@ Deno.test("tokens go only to the provider that issued them", async () => {
   assertEquals((await rejection(other.authFetch("/v1/whoami"))).code, "NO_SESSION");
   assertEquals((await other.logout()).ended, "here");
   assertEquals([world.sent.length, world.called.length], [sent, 0]);
-});
-
-Deno.test("a refresh records the provider of a session that was saved without it", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const text = Deno.readTextFileSync(world.envFile);
-  Deno.writeTextFileSync(world.envFile, text.replace(/^AUTH_SESSION=.*\n/m, ""));
-  await world.another().refresh();
-  const provider = encodeURIComponent(world.sandbox.authUrl);
-  assertEquals(linesOf(world.envFile).AUTH_SESSION, `provider:${provider}`);
 });
 
 Deno.test("a login is not saved if the .env has changed to another account", async () => {

@@ -28,7 +28,7 @@ for (const [seconds, warning] of told) {
   });
 }
 
-Deno.test("without a Date at a refresh, the token's time is used, if it has one", async () => {
+Deno.test("without a Date header, the clock is compared with the time in the token", async () => {
   for (const hours of [-3, 3]) {
     let isOpaque = false;
     await using world = portless({

@@ -3,18 +3,6 @@ import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
 import { linesOf, portless } from "../support/portless.ts";
 
-Deno.test("status() shows a logout and a login of another process", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
-  const next = world.another();
-  await next.logout();
-  const ended = world.session.status();
-  assertEquals([ended.state, ended.canRefresh], ["none", false]);
-  await next.login();
-  const { state, source } = world.session.status();
-  assertEquals([state, source], ["valid", "file"]);
-});
-
 Deno.test("status() shows the settings that the next call uses, as the .env has them now", async () => {
   await using world = portless({ file: true });
   await world.session.login();

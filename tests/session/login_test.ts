@@ -45,6 +45,18 @@ Deno.test("login() keeps a valid session, without a request", async () => {
   assertEquals(world.sent.length, 1);
 });
 
+Deno.test("a plain login() whose refresh fails for a passing reason throws and sends no password", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  world.clock.advance(3_000);
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  assertEquals((await rejection(world.session.login())).code, "SERVER_ERROR");
+  assertEquals(world.logins(), 1);
+  world.sandbox.failures.length = 0;
+  assertEquals((await world.session.login()).source, "refresh");
+  assertEquals(world.logins(), 1);
+});
+
 Deno.test("login() logs in if the refresh is refused for good, whatever the reason", async () => {
   const refusals = [
     ["InvalidParameterException", "Initiate Auth method not supported."],

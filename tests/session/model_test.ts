@@ -134,7 +134,7 @@ async function outcomeOf(session: Session, kind: Call): Promise<Outcome> {
 
 for (const rotating of [false, true]) {
   const tokens = rotating ? "one-time refresh tokens" : "lasting refresh tokens";
-  Deno.test(`three sessions on a .env go as the model says in ${RUNS} random stories (${tokens})`, async () => {
+  Deno.test(`three sessions on a .env do what a simple model predicts in ${RUNS} random stories (${tokens})`, async () => {
     const property = fc.asyncProperty(stories, async (steps) => {
       const story = new Story(rotating);
       try {

@@ -51,22 +51,6 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assertEquals(world.session.status().source, "portal");
 });
 
-Deno.test("tokens that replace a refused refresh are refreshed if the API rejects them, too", async () => {
-  await using world = shared();
-  await world.session.login();
-  world.sandbox.revokeRefreshTokens();
-  const envFile = `${world.envFile}.other`;
-  await world.another({ envFile }).login();
-  world.sandbox.expireAccessTokens();
-  world.clock.advance(2);
-  const held = world.hold();
-  const call = world.session.authFetch("/v1/whoami");
-  await held.arrived;
-  Deno.copyFileSync(envFile, world.envFile);
-  held.release();
-  assertEquals([(await call).status, world.refreshes()], [200, 2]);
-});
-
 Deno.test("a call that receives a 401 is sent at most three times, whatever others save", async () => {
   await using world = shared({
     api: (_, count) => {

@@ -266,7 +266,7 @@ Deno.test("the error of a refresh reaches the caller, even if the store throws a
     assertEquals((await other.refresh()).state, "valid");
   }));
 
-Deno.test("a store that never calls the function, or twice, loses and repeats nothing", () =>
+Deno.test("a store that calls the function never or twice loses no tokens and sends no refresh twice", () =>
   sharing(async ({ table, world }) => {
     const silent = world.another({ store: { read: () => table.read(), update: async () => {} } });
     assertEquals(codes(await silent.login()), ["NOT_SAVED"]);
@@ -283,7 +283,7 @@ Deno.test("a store that never calls the function, or twice, loses and repeats no
     assertEquals(table.record?.ACCESS_TOKEN, await twice.accessToken());
   }));
 
-Deno.test("an update that never ends after the change ends the call", async () => {
+Deno.test("a store whose update never ends does not block the call", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, one }) => {
     await one.login();
@@ -298,7 +298,7 @@ Deno.test("an update that never ends after the change ends the call", async () =
   }, { timeout: undefined });
 });
 
-Deno.test("a store that removes the record for undefined loses nothing", () =>
+Deno.test("doctor() loses nothing in a store that deletes its record for undefined", () =>
   sharing(async ({ table, world }) => {
     const session = world.another({
       store: {

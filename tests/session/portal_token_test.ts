@@ -46,7 +46,7 @@ Deno.test("parsePortalToken() reports an empty text", () => {
   }
 });
 
-Deno.test("parsePortalToken() takes no refresh token for an access token", () => {
+Deno.test("parsePortalToken() rejects a refresh token", () => {
   const refreshToken = `${jwt({}).split(".")[0]}.b.c.d.e`;
   assertStringIncludes(refused(`bearer ${refreshToken}`).message, "refresh token");
 });
@@ -67,7 +67,7 @@ const hostile: [what: string, text: string, refusal: string | undefined][] = [
   ],
 ];
 for (const [what, text, refusal] of hostile) {
-  Deno.test(`parsePortalToken() passes ${long} of these in one go: ${what}`, () => {
+  Deno.test(`parsePortalToken() reads ${long} of these without delay: ${what}`, () => {
     if (refusal === undefined) assert(parsePortalToken(text).length > 0);
     else assertStringIncludes(refused(text).message, refusal);
   });

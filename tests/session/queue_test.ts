@@ -31,7 +31,7 @@ async function hanging(world: Portless, timeouts: HeldTimeouts) {
   return { refresh, release, endWait: () => timeouts.pass(PATIENCE_MS) };
 }
 
-Deno.test("calls in one line are served in their order", async () => {
+Deno.test("refresh() and then logout() are served in this order", async () => {
   await using world = portless({ file: true });
   await world.session.login();
   world.clock.advance(EXPIRED);
@@ -192,7 +192,7 @@ Deno.test("a login for an account that was replaced is discarded, and an earlier
 
 for (const file of [true, false]) {
   const where = file ? "on a file" : "in memory";
-  Deno.test(`two logouts at once report the same, which is what went further, ${where}`, async () => {
+  Deno.test(`logouts at once all report the one that went furthest, ${where}`, async () => {
     await using world = portless({ file });
     await world.session.login();
     const results = await Promise.all([

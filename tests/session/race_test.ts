@@ -18,27 +18,6 @@ const LOGIN_ANSWER = JSON.stringify({
   AuthenticationResult: { AccessToken: "opaque", RefreshToken: "opaque-too", ExpiresIn: 1800 },
 });
 
-Deno.test("aborting some callers leaves the refresh, and another attempt, to the others", async () => {
-  await using world = portless();
-  const controller = new AbortController();
-  const { signal } = controller;
-  const calls = () => [
-    world.session.accessToken(),
-    ...[
-      world.session.accessToken({ signal }),
-      world.session.refresh({ signal }),
-      world.session.authFetch("/v1/whoami", { signal }),
-      world.session.authFetch(new Request("https://api.sandbox.example/v1/whoami", { signal })),
-    ].map(rejection),
-  ];
-  const { held, call: [staying, ...leaving] } = await refreshing(world, calls, 1);
-  controller.abort(new Error("the caller left"));
-  for (const gone of leaving) assertEquals(`${await gone}`, "Error: the caller left");
-  held.release();
-  await staying;
-  assertEquals([world.refreshes(), world.session.status().state], [2, "valid"]);
-});
-
 for (
   const [failures, what] of [[0, "still renews the session"], [1, "sends nothing more"]] as const
 ) {

@@ -1,6 +1,7 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { SessionExpiredError } from "../../mod.ts";
 import { linesOf, portless, rejection } from "../support/portless.ts";
+import { errorAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 
@@ -19,7 +20,7 @@ Deno.test("one refresh serves 100 concurrent calls on an expired token", async (
   assertEquals(new Set(world.called.map((call) => call.authorization)).size, 1);
 });
 
-Deno.test("refresh() asks whatever time is left, and each time", async () => {
+Deno.test("each refresh() asks the provider, even if the token is still valid", async () => {
   await using world = portless();
   await world.session.login();
   const first = await world.session.accessToken();
@@ -73,4 +74,26 @@ Deno.test("a rejected refresh keeps a valid access token", async () => {
   world.clock.advance(EXPIRED);
   assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
   assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
+});
+
+Deno.test("a refresh token that was already used is distinguished from one that expired", async () => {
+  const reused = () => errorAnswer("RefreshTokenReuseException", "Refresh token is spent");
+  const expired = () => errorAnswer("NotAuthorizedException", "Refresh Token has expired");
+  const cases = [
+    [reused, 1, "REFRESH_REJECTED", /already used.*same \.env/],
+    [reused, 40, "REFRESH_REJECTED", /already used.*same \.env/],
+    [expired, 1, "REFRESH_REJECTED", /rejected the refresh token .*has expired/],
+    [expired, 40, "REFRESH_WINDOW_OVER", /the login is 40 days old/],
+  ] as const;
+  for (const [answer, days, code, told] of cases) {
+    await using world = portless({ file: true });
+    await world.session.login();
+    world.clock.advance(days * 86_400);
+    const next = world.another({ fetch: () => Promise.resolve(answer()) });
+    const error = await rejection(next.refresh());
+    assertEquals(error.code, code);
+    assertMatch(error.message, told);
+    assertMatch(error.message, /run login\(\{ force: true \}\)/);
+    assertEquals(linesOf(world.envFile), {});
+  }
 });

@@ -13,7 +13,7 @@ fc.configureGlobal({ seed: Math.trunc(Math.random() * 2 ** 31) });
 export { default as fc } from "fast-check";
 
 /** The part of the long tests that is to run: 1 is all of them, 0 (by default) none. */
-export const SOAK: number = Number(Deno.env.get("SOAK") ?? 0);
+const SOAK = Number(Deno.env.get("SOAK") ?? 0);
 
 /** How often to repeat something: as usual, or that part of the long run where it is more. */
 export function rounds(usual: number, long: number): number {

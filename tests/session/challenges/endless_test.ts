@@ -26,7 +26,7 @@ function endless(secondsEach: number, options: PortlessOptions = {}, steps = Inf
 
 const onChallenge = () => ({ ANSWER: "an answer" });
 
-Deno.test("a chain of further steps that has no end is left after 20 of them", async () => {
+Deno.test("a login stops after 20 further steps", async () => {
   await using world = endless(0);
   const error = await rejection(world.session.login({ onChallenge }));
   assertEquals(error.code, "UNEXPECTED_RESPONSE");

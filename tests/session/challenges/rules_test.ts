@@ -29,12 +29,7 @@ Deno.test("an answer that does not match the request is not sent, and can be rep
   const wrong: [unknown, RegExp][] = [
     [undefined, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/],
     [{}, /EMAIL_OTP_CODE is missing or not a string$/],
-    [{ EMAIL_OTP_CODE: 123456 }, /EMAIL_OTP_CODE is missing or not a string$/],
     [{ EMAIL_OTP_CODE: " " }, /EMAIL_OTP_CODE is missing or not a string$/],
-    [
-      { EMAIL_OTP_CODES: "1" },
-      /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/,
-    ],
   ];
   for (const [answers, said] of wrong) {
     const found = await rejection(error.respond(answers as Answers));

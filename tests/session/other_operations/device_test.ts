@@ -85,7 +85,7 @@ Deno.test("an unconfirmed device is a warning, and requests contain it all the s
 for (
   const [trackDevices, rotateRefreshTokens] of [[true, "get-tokens"], ["ask", true]] as const
 ) {
-  Deno.test(`a session lives on in a pool that tracks devices (${trackDevices}, ${rotateRefreshTokens})`, async () => {
+  Deno.test(`a session can be refreshed in a pool that tracks devices (${trackDevices}, ${rotateRefreshTokens})`, async () => {
     await using world = portless({ file: true, sandbox: { trackDevices, rotateRefreshTokens } });
     await world.session.login();
     const [{ deviceKey, confirmed, name, verifier } = {}, ...more] = world.sandbox.devices;

@@ -74,7 +74,7 @@ const failures: [Answer, RegExp][] = [
   [() => refusedConnection(), /: the connection was refused$/],
 ];
 for (const [answer, reason] of failures) {
-  Deno.test(`logout() is a logout where the provider does not help: ${reason.source}`, async () => {
+  Deno.test(`logout() ends the session here even if the provider does not help: ${reason.source}`, async () => {
     await using at = world(answer);
     await at.session.login();
     const status = await at.session.logout();

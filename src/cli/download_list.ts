@@ -14,12 +14,23 @@ import type { DownloadItem } from "../api/download_all.ts";
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
   const text = await readInputText("--list", list);
+  const lines = new Map<string, number>();
   return text.split("\n").flatMap((line, at): DownloadItem[] => {
     const [, address, rest = ""] = LINE.exec(line) ?? [];
     if (address === undefined) return [];
     const [input, given] = [unquoted(address), unquoted(rest)];
     const file = given === "" ? nameIn(input) : inside(given);
-    if (file !== undefined) return [[input, `${folder}/${file}`]];
+    const earlier = lines.get(file ?? "");
+    if (file !== undefined && earlier !== undefined) {
+      throw new UsageError(
+        `Lines ${earlier} and ${at + 1} of ${where} are both saved as ${file}`,
+        "add another name after one of the addresses, such as /v1/stations stations.json",
+      );
+    }
+    if (file !== undefined) {
+      lines.set(file, at + 1);
+      return [[input, `${folder}/${file}`]];
+    }
     throw new UsageError(
       `Line ${at + 1} of ${where} points to a hidden file, or to no file in ${folder}`,
       "add the file after the address, such as /v1/stations stations.json",

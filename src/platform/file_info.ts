@@ -62,7 +62,6 @@ export function missingFolderPermission(action: string, folder: string): ConfigE
   const flagOf = (name: "read" | "write") => `--allow-${name}=${path}`;
   const isMissing = (name: "read" | "write") =>
     Deno.permissions.querySync({ name, path: folder }).state !== "granted";
-  const missing = (["read", "write"] as const).filter(isMissing).map(flagOf);
-  const needed = `${flagOf("read")} ${flagOf("write")}`;
-  return missingPermission(action, missing.join(" "), `run with ${needed}`);
+  const missing = (["read", "write"] as const).filter(isMissing).map(flagOf).join(" ");
+  return missingPermission(action, missing, `add ${missing} to the command`);
 }

@@ -201,7 +201,7 @@ async function loginByPassword(
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
   for (let first = true;; first = false) {
-    const message = first ? question : `That password was rejected.\n${question}`;
+    const message = first ? question : `User name or password rejected.\n${question}`;
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
     const result = await requestLogin(provider, username, password, world, signal);

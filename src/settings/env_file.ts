@@ -201,7 +201,7 @@ export function missingFilePermission(
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
   if (isReadable && state === "granted") return undefined;
   const flag = `--allow-${isReadable ? "write" : "read"}=${shortPath(folder)}`;
-  const run = command ? `run: ${command()}` : `run with ${flag}`;
+  const run = command ? `run: ${command()}` : `add ${flag} to the command`;
   const otherwise =
     "or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
   return missingPermission(`keep the session in ${path}`, flag, `${run}; ${otherwise}`);
@@ -235,8 +235,12 @@ function unusable(path: string, why: string): ConfigError {
   return new ConfigError(
     "ENV_FILE",
     `Cannot use ${path}: ${why}`,
-    "set envFile (AUTH_ENV_FILE) to another file, or keep the session in memory only with " +
-      "envFile: false (AUTH_ENV_FILE=false)",
+    [{
+      inProgram:
+        "set envFile (AUTH_ENV_FILE) to another file, or keep the session in memory only " +
+        "with envFile: false (AUTH_ENV_FILE=false)",
+      inTerminal: "pass another file with --env-file",
+    }],
   );
 }
 
@@ -267,7 +271,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   if (error instanceof Deno.errors.NotCapable) {
     const flag = `--allow-read=${shortPath(path)}`;
     return verb === "read"
-      ? missingPermission(`read ${path}`, flag, `run with ${flag}`)
+      ? missingPermission(`read ${path}`, flag, `add ${flag} to the command`)
       : missingFolderPermission(`write ${path}`, folderOf(path));
   }
   const { reason, fix } = systemFault(error);

@@ -1,7 +1,7 @@
 /** Says where settings were searched in vain, for a call that finds neither settings nor a session. */
 import { type Advice, type Fix, fixText } from "../errors/advice.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
-import { foldersUp, workingFolder } from "../platform/paths.ts";
+import { folderOf, foldersUp, workingFolder } from "../platform/paths.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
 import { isOfAnotherUser, isProjectRoot, ownEnvFile } from "./env_location.ts";
 import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTINGS, VARIABLES } from "./options.ts";
@@ -34,12 +34,19 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
     };
   }
   if (file.exists) return undefined;
+  const unreadable = unreadableFolders(searched);
+  const own = ownEnvFile();
+  const ownFolder = own !== undefined && mayRead(own) ? [folderOf(own)] : [];
+  const folders = [...searched, ...ownFolder].map(withoutSlash).join(", ");
+  const init: Exclude<Fix, string> = ["run platform-auth init, or name a file ", {
+    inProgram: `in ${ENV_FILE_VARIABLE}`,
+    inTerminal: "with --env-file",
+  }];
+  if (unreadable.length === 0) return { problem: `no .env was found in ${folders}`, fix: init };
+  const flag = `--allow-read=${unreadable.join()}`;
   return {
-    problem: `no .env was found in ${searchedText(searched)}`,
-    fix: ["run platform-auth init, or name a file ", {
-      inProgram: `in ${ENV_FILE_VARIABLE}`,
-      inTerminal: "with --env-file",
-    }],
+    problem: `no .env was found in ${folders}, and ${flag} is missing to search further`,
+    fix: [`add ${flag} if the .env is there; otherwise, `, ...init],
   };
 }
 
@@ -74,14 +81,18 @@ function whyNotSearched(searched: readonly string[]): string {
     : "no folder from here up is a project root, with .git or deno.json";
 }
 
-function searchedText(searched: readonly string[]): string {
+/**
+ * Lists the folders that may contain the `.env` but cannot be searched without a permission: the
+ * one above the last searched folder, and the user's own.
+ */
+function unreadableFolders(searched: readonly string[]): string[] {
+  const [last = ""] = searched.slice(-1);
+  const [, above = last] = foldersUp(last);
   const own = ownEnvFile();
-  const folders = searched.map(withoutSlash);
-  if (own === undefined) return folders.join(", ");
-  const ownFolder = own.slice(0, -"/.env".length);
-  return mayRead(own)
-    ? [...folders, ownFolder].join(", ")
-    : `${folders.join(", ")}, and ${ownFolder} needs --allow-read`;
+  return [
+    ...(mayRead(last) && !isProjectRoot(last) && !mayRead(above) ? [above] : []),
+    ...(own !== undefined && !mayRead(own) ? [folderOf(own)] : []),
+  ].map(withoutSlash);
 }
 
 function withoutSlash(folder: string): string {

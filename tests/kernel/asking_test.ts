@@ -117,7 +117,7 @@ async function promptsForWhatItNeeds({ kernel, ...desk }: Running): Promise<void
     prompts[3] ?? "",
     /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
   );
-  assertMatch(prompts[10] ?? "", /^That password was rejected\.\nPassword of ada for/);
+  assertMatch(prompts[10] ?? "", /^User name or password rejected\.\nPassword of ada for/);
   assertEquals(desk.sandbox.requests.length, 6);
   const again = await kernel.execute("await login()", typing());
   assertEquals([again.status, again.inputs], ["ok", []]);

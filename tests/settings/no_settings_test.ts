@@ -62,7 +62,8 @@ Deno.test("without any .env, errors, status and doctor name the searched folders
     const { token } = await toldIn(`${root}/sub`, env, flags);
     assertStringIncludes(
       token,
-      `(no .env was found in ${join(root, "sub")}, and ${own} needs --allow-read)`,
+      `(no .env was found in ${join(root, "sub")}, and --allow-read=${root},${own} is missing to ` +
+        `search further); add --allow-read=${root},${own} if the .env is there; otherwise, run `,
     );
   }));
 

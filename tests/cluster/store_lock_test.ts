@@ -239,7 +239,7 @@ testNeeding(
           warnings: [message],
         }));
         const found = warnings.join();
-        assertMatch(found, /lacks the permission for a command/, word);
+        assertMatch(found, /does not allow the user in AUTH_STORE to run a command/, word);
         await server.tell(`ACL SETUSER worker ${word}`);
       }
     }),

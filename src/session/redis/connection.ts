@@ -121,13 +121,13 @@ const KNOWN: readonly KnownError[] = [
   },
   {
     pattern: /NOPERM|user executing the script/,
-    problem: "the user of AUTH_STORE lacks the permission for a command",
+    problem: "it does not allow the user in AUTH_STORE to run a command that a session needs",
     fix: "grant this user the commands listed in docs/clusters.md, and try again",
     isPermanent: true,
   },
   {
     pattern: /ERR DB index/,
-    problem: "it has no database with this number",
+    problem: "it has no database with the number in AUTH_STORE",
     fix: "correct the number at the end of AUTH_STORE, such as /0, and try again",
     isPermanent: true,
   },
@@ -145,7 +145,9 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /OOM|MISCONF|LOADING/,
     problem: NO_WRITES,
-    fix: "check in its log whether it is starting or lacks memory or disk space, and try again",
+    fix:
+      "check in the server's log whether the server is starting or lacks memory or disk space, " +
+      "and try again",
   },
 ];
 

@@ -4,8 +4,8 @@ import { refusalFor } from "./refusals.ts";
 import { redact } from "../platform/secret.ts";
 
 /**
- * Interprets a response without tokens. Understands every form in which such services send error
- * names and messages.
+ * Interprets a response without tokens. Understands every form in which services with this protocol
+ * send error names and messages.
  *
  * @param problem The problem with the response, if its status is a success.
  */

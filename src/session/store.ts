@@ -46,7 +46,7 @@ export type Change = (now: Stored, lock: Lock) => Promise<Write | undefined>;
 
 /** The outcome of an update. */
 export interface Updated {
-  /** The content now. If its tokens are not those of the write, another process's write was kept. */
+  /** The content now. If it is not the content of the write, another process's write was kept. */
   readonly stored: Stored;
   /** The reason why the tokens could not be written. */
   readonly problem?: ConfigError | undefined;

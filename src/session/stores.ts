@@ -44,7 +44,7 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
         const write = await change(now, lock);
         const { envFile, trust: { withheld } } = configuration.settings;
         const problem = `the session is kept in memory only: ${displayPath(envFile)} was ` +
-          "found, not named";
+          "found automatically, not specified";
         if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
         return write;
       }),

@@ -181,8 +181,8 @@ export class ChallengeError extends AuthError {
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
 /**
- * Makes the error for a step. Other files use this function, because the constructor of the class is
- * not public. `respond` answers the step in a later call.
+ * Makes the error for a step. The public class has a private constructor, so this function calls the
+ * constructor. `respond` answers the step in a later call.
  */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]

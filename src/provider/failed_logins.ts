@@ -1,6 +1,6 @@
 import type { Outcome, ProviderSettings } from "./protocol.ts";
 
-/** Users of the real service report that it locks a name after about five failures. */
+/** Users of the real service report that the service locks a name after about five failures. */
 const LOCKING_FAILURE = 5;
 /** The longest time for which a name is locked. After such a pause, the count starts again. */
 const LONGEST_LOCK_MS = 900_000;

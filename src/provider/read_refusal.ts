@@ -61,8 +61,8 @@ function errorIn(response: ProviderResponse, json: unknown): { name: string; mes
 }
 
 /**
- * Describes the kind of a body. The body itself may repeat secrets of the request, so it is not
- * quoted.
+ * Describes the kind of a body. The body is not quoted, because it may repeat secrets of the
+ * request.
  */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";

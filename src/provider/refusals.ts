@@ -75,7 +75,8 @@ export const REFUSALS: readonly Refusal[] = [
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
-  // The organization that runs the platform wrote this error's message, so the advice refers to it.
+  // The organization that runs the platform wrote the message of this error. The advice therefore
+  // refers to the organization's rule.
   {
     names: ["UserLambdaValidationException"],
     code: "REJECTED",

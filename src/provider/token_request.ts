@@ -130,8 +130,8 @@ export async function requestRefresh(
   }
   if (codeOf(last.outcome) !== "FLOW_DISABLED" || first === "rotating" || !mayGoOn()) return last;
   const rotated = await attempt("rotating");
-  // If the service does not know this operation, its response to the documented operation is more
-  // helpful.
+  // If the service does not know the operation that rotates tokens, the response to the documented
+  // operation is more helpful.
   return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
 }
 
@@ -166,8 +166,8 @@ function variantsFor(
 /**
  * Builds a result from the tokens in the response.
  *
- * @param parts Facts that are not in the response. A refresh token in the response replaces the one
- * given here.
+ * @param parts Facts that are not in the response. A refresh token in the response replaces the
+ * refresh token in `parts`.
  */
 function withTokens(
   result: SendResult,

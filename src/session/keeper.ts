@@ -30,7 +30,7 @@ export type SavedEvent = Extract<
 >;
 
 /**
- * Decides how a session changes; `undefined` leaves it unchanged.
+ * Decides how a session changes; `undefined` leaves the session unchanged.
  *
  * @param before The tokens of this session before it adopted those of other processes.
  */
@@ -66,7 +66,7 @@ export class Keeper {
     return this.opened ??= this.openStore();
   }
 
-  /** The state in memory. At first use, it is taken from the store or the process environment. */
+  /** The state in memory. At first use, the state comes from the store or the environment. */
   get current(): SessionState {
     if (this.state === undefined) {
       const { configuration, notices } = this.session;

@@ -39,7 +39,7 @@ export interface LoginOptions {
    *
    * - `auto` (default): with `portalToken` if given, otherwise with the settings, otherwise by
    *   prompting.
-   * - `portal`: with a string from the portal, prompting for it.
+   * - `portal`: with a string from the portal, prompting for the string.
    * - `password`: with user name and password, prompting for what is missing.
    * - `environment`: with the settings only; never prompts.
    */

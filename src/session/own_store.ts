@@ -114,7 +114,7 @@ export class OwnStore implements TokenStore {
     if (this.#known === before) this.#take(record);
   }
 
-  /** Adopts a record, unless it is already known. */
+  /** Adopts a record, unless this store has already read or written the same record. */
   #take(record: SessionRecord | undefined): void {
     const { notices, configuration: { issuer, world } } = this.session;
     const lines = linesIn(record);

@@ -26,7 +26,7 @@ export function parsePortalToken(text: string): string {
   return readPortalToken(text);
 }
 
-/** Mentions the portal in a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
+/** Returns the words for the portal in a sentence, with the portal's address if that is set. */
 export function portalName(address: string | undefined): string {
   // Callers put a space after the address. A notebook turns the address into a link, of which a
   // comma would become a part.

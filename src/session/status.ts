@@ -10,7 +10,7 @@ import { accountOf } from "../platform/claims.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** The status of a session. It contains no token. A notebook shows it as a card. */
+/** The status of a session, without any token. A notebook shows the status as a card. */
 export interface SessionStatus {
   /**
    * Whether calls can be made.

@@ -60,7 +60,7 @@ export interface WaitOptions {
    * store are repeated.
    */
   readonly isNeeded: boolean;
-  /** Ends the wait. The signal's reason is then thrown. */
+  /** Ends the wait for the lock. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
   /** Whether other work has made the change superfluous, so that the lock is no longer needed. */
   isServed?(): boolean;

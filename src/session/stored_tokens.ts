@@ -7,7 +7,9 @@ import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readClaims } from "../platform/claims.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 
-/** The keys of a `.env` that belong to this module (section 5.5). A logout removes all of them. */
+/**
+ * The keys of a `.env` that belong to this module (section 5.5). A logout removes all these keys.
+ */
 export const TOKEN_KEYS = [
   "ACCESS_TOKEN",
   "REFRESH_TOKEN",
@@ -126,8 +128,8 @@ function learnedText(tokens: Tokens): string | undefined {
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
-    // A file with only ACCESS_TOKEN could come from any program. With this fact, there is also a
-    // line AUTH_SESSION, which shows that this module wrote the file.
+    // A line with only an access token could come from any program. `expiry:unknown` makes sure
+    // that there is also a line AUTH_SESSION, which shows that this module wrote the file.
     ["expiry", tokens.refreshToken || expiresAt ? undefined : "unknown"],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");

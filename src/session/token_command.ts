@@ -19,7 +19,7 @@ const PRINT_NOTHING_ELSE =
  * Runs the command and returns the tokens that it prints. Does not change the session.
  *
  * @throws {ConfigError} `INVALID_SETTING` if the command cannot be read; `PERMISSION` if the
- * permission to run it is missing; `TOKEN_COMMAND` if it fails.
+ * permission to run the command is missing; `TOKEN_COMMAND` if the command fails.
  * @throws {ProviderError} `TIMEOUT` if the command does not end in time.
  */
 export async function tokensByCommand(

@@ -107,7 +107,7 @@ export function nearestEnvFile(): EnvLocation {
   return { path: isForeign ? undefined : path, foreign, kind: "new", searched };
 }
 
-/** Looks again for a file that did not exist yet: `init` may have written it in the meantime. */
+/** Looks again for a `.env` that did not exist, because `init` may have written the file since. */
 export function locatedAgain(location: EnvLocation): EnvLocation {
   const { kind, path } = location;
   if (kind !== "new") return location;

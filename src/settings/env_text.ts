@@ -41,7 +41,7 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
     };
   }
   const edited = apply(text, changes, own);
-  // The meaning of plain lines does not depend on other lines, so they need no verification.
+  // A plain line does not change the meaning of other lines, so plain text needs no verification.
   return isPlain || isAsWanted(text, edited, changes) ? edited : {
     problem: "its quotes make it ambiguous where a line ends",
     fix: "correct the quotes in an editor",

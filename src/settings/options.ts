@@ -68,8 +68,8 @@ export interface SessionOptions {
    */
   refreshSecretHash?: "auto" | "send" | "omit";
   /**
-   * Address of the API (`API_BASE_URL`). Relative paths are resolved against it, and its origin may
-   * receive the token.
+   * Address of the API (`API_BASE_URL`). Relative paths are resolved against this address, and its
+   * origin may receive the token.
    */
   apiBaseUrl?: string | URL;
   /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, separated by commas). */

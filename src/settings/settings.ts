@@ -82,7 +82,7 @@ export class Settings {
     ];
   }
 
-  /** Returns the value as text; `undefined` if it is not set. */
+  /** Returns the value of a setting as text; `undefined` if the setting is not set. */
   text(name: SettingName): string | undefined {
     return this.#found.get(name)?.text.reveal();
   }
@@ -109,12 +109,12 @@ export class Settings {
     return parseTimeout(this.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
   }
 
-  /** The address of the portal; `undefined` if it is not set or must not become a link. */
+  /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
     return portalAddress(this.text("portalUrl") ?? "");
   }
 
-  /** Returns where the value came from; `undefined` if it is not set. */
+  /** Returns where the value of a setting came from; `undefined` if the setting is not set. */
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
   }

@@ -25,7 +25,7 @@ interface Package {
 
 interface Details {
   readonly cause?: unknown;
-  /** The next step for the user. Default: start the store or correct its address. */
+  /** The next step for the user. Default: start the store or correct the store's address. */
   readonly fix?: string | undefined;
   /** Whether further attempts are useless until a user changes something. */
   readonly isPermanent?: boolean | undefined;
@@ -156,8 +156,8 @@ export const CHECK_SERVER =
   "check that AUTH_STORE is the address of a Redis (6.2 or later) or Valkey server, and try again";
 
 /**
- * Explains an error of the client. The client's own message may contain the address with a
- * password, so it is not shown.
+ * Explains an error of the client. The client's own message is not shown, because it may contain
+ * the address with a password.
  */
 function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   if (error instanceof Unreachable) return error;

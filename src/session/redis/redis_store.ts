@@ -350,7 +350,7 @@ export class RedisStore implements TokenStore {
   }
 }
 
-/** Returns tokens as JSON. Its members are the lines that a `.env` would contain. */
+/** Returns tokens as a JSON object, whose members are the lines that a `.env` would contain. */
 function serialized(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(recordOf(tokens)));
 }

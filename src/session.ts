@@ -32,8 +32,8 @@ export interface AccessTokenOptions {
   /**
    * Minimum time for which the token must remain valid, in seconds. Default 0. A time that is
    * longer than the lifetime of a new token would make every call refresh. The time is therefore
-   * limited to about nine tenths of that lifetime (two thirds of a lifetime under a minute). A token
-   * that cannot be refreshed is returned as long as it is valid.
+   * limited to about nine tenths of that lifetime (two thirds of a lifetime under a minute). A
+   * token that cannot be refreshed is returned as long as it is valid.
    */
   minValidSeconds?: number;
   /** Cancels this call. The refresh itself continues if other callers are waiting for it. */
@@ -137,8 +137,8 @@ interface Signals {
 }
 
 /**
- * The work of a call. The work calls `onApplied` when it takes effect; afterwards, the signal no
- * longer cancels the call.
+ * The work of a call. The work calls `onApplied` when the work takes effect. Afterwards, the signal
+ * no longer cancels the call.
  */
 type Work<Result> = (signal: AbortSignal | undefined, onApplied: () => void) => Promise<Result>;
 
@@ -455,8 +455,9 @@ function loginWithCommand(): ConfigError {
 }
 
 /**
- * Whether the session can be used without a login: it belongs to the user in the settings, and
- * either the access token is valid and the API has not rejected it, or a refresh succeeds.
+ * Whether the session can be used without a login. The session must belong to the user in the
+ * settings. In addition, either the access token is valid and the API has not rejected it, or a
+ * refresh succeeds.
  */
 async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {

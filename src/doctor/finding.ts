@@ -24,7 +24,7 @@ export function warnOf(problems: readonly Advice[], lead = ""): Finding | undefi
   if (problems.length === 0) return undefined;
   const fixes = problems.flatMap(({ fix }) => fix ? [fixText(fix)] : []);
   const message = lead + problems.map(({ problem }) => problem).join("; ");
-  return warn(message, fixes.join("; ") || undefined);
+  return warn(message, [...new Set(fixes)].join("; ") || undefined);
 }
 
 export function failed({ problem, fix }: AuthError): Finding {

@@ -6,7 +6,7 @@ import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";
 
-/** Shorter answers also occur in harmless text, so they are not withheld. */
+/** Minimum length of an answer that messages withhold. Shorter answers occur in harmless text. */
 const SHORTEST_HIDDEN = 4;
 
 /** The parts that each request of a further step needs. */
@@ -18,7 +18,7 @@ export interface StepRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Requests a new key for an authenticator app, if the step needs one before it can be answered. */
+/** Requests the key for a new authenticator app. The app needs the key to make the first code. */
 export async function requestKey(
   step: StepRequest,
 ): Promise<SendResult & { readonly key: Secret | undefined }> {

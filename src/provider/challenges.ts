@@ -1,6 +1,6 @@
 /**
  * The further steps of a login. Each entry lists the values that an answer must contain, or says
- * what to do if the step cannot be answered here.
+ * what to do if this module cannot answer the step.
  */
 import { PASSWORD_FLOW } from "./requests.ts";
 import type { IssuedChallenge } from "./protocol.ts";
@@ -13,7 +13,7 @@ import { parsedJson } from "../platform/json.ts";
 export interface ChallengeAsk {
   /** The name of the value in the answer, such as `SMS_MFA_CODE` or `userAttributes.email`. */
   readonly name: string;
-  /** The prompt for the user. It says where a code was sent. */
+  /** The prompt for the user. If the provider sent a code, the prompt says where it was sent. */
   readonly prompt: string;
   /** Whether the input must be hidden. */
   readonly secret: boolean;
@@ -28,13 +28,13 @@ export interface AskedChallenge {
 
 /** A kind of further step. */
 interface StepKind {
-  /** Returns the values that an answer must contain; empty if the step cannot be answered here. */
+  /** Lists the values that an answer must contain; empty if this module cannot answer the step. */
   asks?(issued: IssuedChallenge, username: string): readonly ChallengeAsk[];
-  /** Why the step cannot be answered here, and what the support channel can change. */
+  /** Why this module cannot answer the step, and what the support channel can change. */
   readonly elsewhere?: { readonly reason: string; readonly ticket?: string };
   /**
-   * Whether the step needs a new key for an authenticator app, whose first code is verified before
-   * the answer is sent.
+   * Whether the step sets up an authenticator app with a new key. The app's first code is verified
+   * before the answer is sent.
    */
   readonly needsKey?: true;
   /** Whether the account has a new password after the step. */
@@ -55,7 +55,7 @@ function sentCode(name: string, way: string): StepKind {
 
 const REMEMBERED_DEVICE: StepKind = {
   elsewhere: {
-    reason: "it needs SRP with a remembered device, which this module does not speak",
+    reason: "it needs SRP with a remembered device, which this module does not support",
     ticket: "to switch off remembered devices for the user pool",
   },
 };
@@ -104,7 +104,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
     },
     elsewhere: {
       reason: "no authenticator app can be set up for this account",
-      ticket: "to register its phone number or e-mail address",
+      ticket: "to register the account's phone number or e-mail address",
     },
   },
   CUSTOM_CHALLENGE: {
@@ -120,7 +120,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
   },
   PASSWORD_VERIFIER: {
     elsewhere: {
-      reason: "it needs SRP, which this module does not speak",
+      reason: "it needs SRP, which this module does not support",
       ticket: `to allow the flow ${PASSWORD_FLOW} for the app client`,
     },
   },
@@ -148,8 +148,8 @@ function kindOf(name: string): StepKind {
 }
 
 /**
- * Returns the values that an answer to this challenge must contain; empty if it cannot be answered
- * here.
+ * Returns the values that an answer to this challenge must contain; empty if this module cannot
+ * answer the challenge.
  *
  * @param username The name that the user logs in with.
  */
@@ -157,7 +157,7 @@ export function asksOf(issued: IssuedChallenge, username: string): readonly Chal
   return kindOf(issued.name).asks?.(issued, username) ?? [];
 }
 
-/** Says why a step cannot be answered here, and what to do. */
+/** Says why this module cannot answer a step, and what the user can do. */
 export function elsewhere(name: string): Advice {
   const { reason, ticket } = kindOf(name).elsewhere ??
     { reason: "this module does not know that step" };
@@ -202,7 +202,7 @@ export function checkAnswers(
   const wanted = asks.map(({ name }) => name);
   const rule = `${takes} { ${wanted.join(", ")} }`;
   const isObject = typeof given === "object" && given !== null;
-  // A misplaced secret may be among the unknown names, so they are not quoted.
+  // A misplaced secret may be among the unknown names, so these names are not quoted.
   if (!isObject || Object.keys(given).some((each) => !wanted.includes(each))) {
     throw typeError(`${rule}, each a string, and nothing else`);
   }

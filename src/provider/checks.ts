@@ -19,7 +19,7 @@ import { parsedJson } from "../platform/json.ts";
 
 /** The checks of settings before a request. The other settings are checked where they are used. */
 const SETTING_CHECKS = {
-  // Never quotes the address, which may contain a password.
+  // The messages never quote the address, which may contain a password.
   authUrl: () =>
     z.pipe(
       z.transform((text: string) => URL.parse(text)),
@@ -49,7 +49,7 @@ const SETTING_CHECKS = {
   clientId: () => visibleWord(),
   userPoolId: () => visibleWord(),
   refreshSecretHash: () => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
-  // Never quotes the address, which may contain a password.
+  // The message never quotes the address, which may contain a password.
   portalUrl: () =>
     z.string().check(
       z.refine(
@@ -71,14 +71,14 @@ type Checked = {
   >;
 };
 
-/** The checked values of the settings that are set. Every request needs the first three. */
+/** The checked values of the settings that are set. Every request needs those in `Pick`. */
 type CheckedSettings = Pick<Checked, "authUrl" | "clientId" | "userPoolId"> & Partial<Checked>;
 
 /**
  * Checks each setting that has a value and a check.
  *
  * @param valueOf Returns the text of a setting, or a value built from several settings; `undefined`
- * if it is not set.
+ * if the setting is not set.
  * @returns The checked values, and the problems of the settings that failed the check.
  */
 export function checkSettings(
@@ -174,8 +174,8 @@ function secretIn(value: unknown): Secret | undefined {
 }
 
 /**
- * Maximum number of parameters. No step has that many, and an error that showed more would be
- * unreadable.
+ * Maximum number of parameters that are kept. No step has so many, and an error that showed more
+ * would be unreadable.
  */
 const MAX_PARAMETERS = 30;
 
@@ -190,8 +190,8 @@ function challengeIn(
     quote(each, 100),
     quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
   ]);
-  // These values are read before redaction, which would damage a value if a password contained a
-  // part of it.
+  // The next values are read before redaction, which could damage a value that shares text with a
+  // password.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
   const listed = typeof userAttributes === "string" ? parsedJson(userAttributes) : userAttributes;
   const attributes = isObject(listed) ? listed : {};

@@ -19,8 +19,8 @@ const PRIME = BigInt(
 const GENERATOR = 2n;
 
 /**
- * Confirms the device that the provider created for a login. Only a login by SRP would need its
- * random password, so that password is not saved.
+ * Confirms the device that the provider created for a login. Only a login by SRP would need the
+ * device's random password, so the password is not saved.
  *
  * @returns A description of the failure; `undefined` on success.
  */
@@ -62,8 +62,8 @@ export async function deviceVerifier(
 }
 
 /**
- * Makes a salt that has the same value when read as bytes or as a signed number. The service does
- * not document how it reads the salt.
+ * Makes a salt that has the same value when read as bytes or as a signed number, because the
+ * service does not document how the salt is read.
  */
 function newSalt(): Uint8Array<ArrayBuffer> {
   const salt = crypto.getRandomValues(new Uint8Array(16));

@@ -18,8 +18,8 @@ const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderDialect>> = {
 };
 
 /**
- * Returns the configured dialect, or else the one that matches the host; `undefined` for an unknown
- * name.
+ * Returns the configured dialect, or else the dialect that matches the host; `undefined` for an
+ * unknown name.
  */
 export function dialectOf(
   options: SessionOptions,

@@ -1,13 +1,13 @@
 import type { Outcome, ProviderSettings } from "./protocol.ts";
 
-/** Users of the real service report that it locks a name after about five failures. */
+/** Users of the real service report that the service locks a name after about five failures. */
 const LOCKING_FAILURE = 5;
-/** The longest lock. After a pause of this length, the count starts again. */
+/** The longest time for which a name is locked. After such a pause, the count starts again. */
 const LONGEST_LOCK_MS = 900_000;
 
 /**
- * Consecutive rejected passwords in this process for the last provider, client and name. A
- * long-running process may log in many users, so no others are kept.
+ * Consecutive rejected passwords in this process for the last provider, client and name. Earlier
+ * counts are not kept, because a long-running process may log in many users.
  */
 let latest: { readonly key: string; readonly count: number; readonly at: number } | undefined;
 

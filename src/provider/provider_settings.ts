@@ -31,10 +31,11 @@ export interface SettingsFault extends Advice {
  * Checks the settings for requests to the provider.
  *
  * @param flow The purpose of the requests.
- * @param needsCredentials Whether user name and password must be set, too.
+ * @param needsCredentials Whether user name and password must also be set.
  * @throws {ConfigError} `MISSING_SETTINGS`, which lists all missing settings; `UNTRUSTED_ORIGIN`,
- * if a found `.env` names the endpoint for a secret from the environment, except for a login;
- * `INVALID_SETTING`, which lists all invalid settings; or `PACKAGE_UNAVAILABLE`.
+ * if a request other than a login would send a secret from the environment to an endpoint in a
+ * `.env` that was found; `INVALID_SETTING`, which lists all invalid settings; or
+ * `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(
   flow: ProviderRequest["flow"],
@@ -44,14 +45,15 @@ export async function resolveProvider(
 ): Promise<ProviderSettings> {
   const resolved = await resolve(options, settings, needsCredentials);
   if (!("code" in resolved)) return resolved;
-  // A login has no token yet, so for it the address is missing, not refused.
+  // A login has no token yet, so its error says that the address is missing, not that it is
+  // refused.
   const isMissing = flow === "login" && resolved.code === "UNTRUSTED_ORIGIN";
   throw errorOf(DOING[flow], isMissing ? { ...resolved, code: "MISSING_SETTINGS" } : resolved);
 }
 
 /**
- * Says why these settings cannot be used for a request to the provider; returns `undefined` if they
- * can.
+ * Says why these settings cannot be used for a request to the provider; returns `undefined` if the
+ * settings can be used.
  */
 export async function settingsFault(
   options: SessionOptions,
@@ -100,8 +102,8 @@ async function resolve(
 }
 
 /**
- * Loads the checks. This always happens before anything is sent, so that a request does not fail
- * halfway if a package cannot be fetched.
+ * Loads the checks. Every caller loads them before it sends anything, so that a request does not
+ * fail halfway if a package cannot be fetched.
  *
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
  * fetched.
@@ -138,7 +140,7 @@ function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigE
 
 /**
  * Returns the missing credentials: the user name, the password, both or neither. If the environment
- * has one of them, only the other one is missing.
+ * contains only one of the two, only the other one is reported as missing.
  */
 function missingCredentials(settings: Settings): SettingName[] {
   const missing = (["username", "password"] as const).filter((name) => !settings.text(name));

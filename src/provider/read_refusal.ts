@@ -4,8 +4,8 @@ import { refusalFor } from "./refusals.ts";
 import { redact } from "../platform/secret.ts";
 
 /**
- * Interprets a response without tokens. Understands every form in which such services send error
- * names and messages.
+ * Interprets a response without tokens. Understands every form in which services with this protocol
+ * send error names and messages.
  *
  * @param problem The problem with the response, if its status is a success.
  */
@@ -61,8 +61,8 @@ function errorIn(response: ProviderResponse, json: unknown): { name: string; mes
 }
 
 /**
- * Describes the kind of a body. The body itself may repeat secrets of the request, so it is not
- * quoted.
+ * Describes the kind of a body. The body is not quoted, because it may repeat secrets of the
+ * request.
  */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";

@@ -24,7 +24,7 @@ export function refusalError(
   const cannot = `Cannot ${DOING[flow]}`;
   if (code === "REFRESH_REJECTED") {
     const days = (sentAt - authenticatedAt) / 86_400_000;
-    // Specific advice is more helpful than the age of the login.
+    // Specific advice is more helpful than the age of the login, so the age is then not mentioned.
     if (days <= REFRESH_DAYS || refused.advice !== undefined) {
       return new SessionExpiredError(code, `${cannot}: ${problem} (${refused.seen})`, fix);
     }
@@ -51,7 +51,7 @@ export function refusalError(
   });
 }
 
-/** Makes the refusal for a response of the wrong kind. */
+/** Turns a successful response that does not fit the request into a refusal. */
 function unexpected(
   outcome: Exclude<SendResult["outcome"], Refused>,
 ): Refused {

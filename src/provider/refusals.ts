@@ -38,11 +38,11 @@ const NOT_ACCEPTED = [
   "UserNotFoundException",
 ];
 
-/** Error names that mean a failure of the platform's program that checks each request. */
+/** Error names for a failure of the program with which the platform checks each request. */
 const BROKEN_RULE = [/^UnexpectedLambdaException/, "InvalidLambdaResponseException"];
 const RULE_FAILED: Partial<Advice> = {
   problem: "a program of your platform that checks each request failed",
-  fix: `try again in a few minutes; if it keeps failing, report that to ${SUPPORT}`,
+  fix: `try again in a few minutes; if the error occurs again, report it to ${SUPPORT}`,
 };
 
 /** The next step if no code arrives. */
@@ -70,12 +70,13 @@ export const REFUSALS: readonly Refusal[] = [
       fix: WITHOUT_SENT_CODE,
     },
   },
-  // This quota covers hours or days, and another attempt only uses up more of it.
+  // The quota covers hours or days, and another attempt would only use up more of the quota.
   { names: ["LimitExceededException"], code: "THROTTLED", repeatable: false },
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
-  // The organization that runs the platform wrote this message.
+  // The organization that runs the platform wrote the message of this error. The advice therefore
+  // refers to the organization's rule.
   {
     names: ["UserLambdaValidationException"],
     code: "REJECTED",
@@ -109,7 +110,7 @@ export const REFUSALS: readonly Refusal[] = [
     },
   },
 
-  // The code in the answer is used up, so another attempt would fail for that reason.
+  // The failed request used up the code in the answer, so the request is not repeated.
   { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED },
   { names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED, repeatable: true },
   {
@@ -125,7 +126,7 @@ export const REFUSALS: readonly Refusal[] = [
 
   {
     flows: ["challenge"],
-    // The real service uses the second name for a wrong code of a new authenticator app.
+    // The real service sends EnableSoftwareTokenMFAException for a wrong code of a new app.
     names: ["CodeMismatchException", "EnableSoftwareTokenMFAException", "ExpiredCodeException"],
     code: "CODE_REJECTED",
   },
@@ -171,7 +172,8 @@ export const REFUSALS: readonly Refusal[] = [
     isFinal: true,
     advice: { problem: "the device registered at this login was removed at the provider" },
   },
-  // If refresh tokens rotate, this flow is disabled, and GetTokensFromRefreshToken replaces it.
+  // If refresh tokens rotate, the flow REFRESH_TOKEN_AUTH is disabled, and the operation
+  // GetTokensFromRefreshToken replaces the flow.
   { flows: ["refresh"], says: /REFRESH_TOKEN_AUTH|\brotation\b/i, code: "FLOW_DISABLED" },
   { flows: ["refresh"], names: NOT_ACCEPTED, code: "REFRESH_REJECTED" },
 
@@ -229,7 +231,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   PASSWORD_RESET_REQUIRED: {
     problem: "the provider requires a password reset first",
     fix: [
-      "reset it in the portal, or have an administrator reset it, then run ",
+      "reset the password in the portal, or ask an administrator to reset it, then run ",
       LOGIN,
       " again",
     ],
@@ -240,7 +242,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   USER_NOT_CONFIRMED: {
     problem: "the account is not confirmed yet",
-    fix: ["follow the link or code in the invitation, then run ", LOGIN, " again"],
+    fix: ["open the link or enter the code in the invitation, then run ", LOGIN, " again"],
   },
   BLOCKED: {
     problem: "a protection of the provider blocked the request, regardless of the password",
@@ -258,7 +260,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   UNEXPECTED_RESPONSE: {
     problem: "the response did not come from the token endpoint",
-    fix: "check AUTH_URL, and whether a proxy or a login page is in between",
+    fix: "check AUTH_URL, and whether the response came from a proxy or a login page",
   },
   UNREACHABLE: {
     problem: "the provider cannot be reached",

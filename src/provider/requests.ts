@@ -48,7 +48,7 @@ export async function refreshRequest(
 
 /**
  * Makes the refresh request of services that issue a new refresh token with every refresh. The API
- * document does not describe it. The request contains the client secret itself.
+ * document does not describe this request, which contains the client secret itself.
  */
 export function rotatingRefreshRequest(
   provider: ProviderSettings,
@@ -64,7 +64,8 @@ export function rotatingRefreshRequest(
 }
 
 /**
- * Makes the request that confirms the device of a login. The API document does not describe it.
+ * Makes the request that confirms the device of a login. The API document does not describe this
+ * request.
  *
  * @param verifier The values that the provider stores instead of the device's password.
  */
@@ -85,8 +86,8 @@ export function confirmDeviceRequest(
 }
 
 /**
- * Makes the request that revokes a refresh token. The API document does not describe it. The
- * request contains the client secret itself.
+ * Makes the request that revokes a refresh token. The API document does not describe this request,
+ * which contains the client secret itself.
  */
 export function revokeRequest(provider: ProviderSettings, refreshToken: Secret): ProviderRequest {
   const body = { Token: refreshToken.reveal(), ...clientFields(provider) };
@@ -95,7 +96,7 @@ export function revokeRequest(provider: ProviderSettings, refreshToken: Secret):
 
 /**
  * Makes the request that ends all sessions of the account, on all devices. The API document does
- * not describe it.
+ * not describe this request.
  */
 export function globalSignOutRequest(
   provider: ProviderSettings,
@@ -106,16 +107,16 @@ export function globalSignOutRequest(
 }
 
 /**
- * Returns a device key without the region at its beginning. Harmless sentences may also contain the
- * region.
+ * Returns the part of a device key that messages withhold. The region at the beginning of the key
+ * is not withheld, because harmless sentences may contain the region.
  */
 function ownPart(deviceKey: Secret | undefined): Secret | undefined {
   return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));
 }
 
 /**
- * Returns the fields that identify the client in operations without AuthParameters. They contain
- * the secret itself instead of a hash.
+ * Returns the fields that identify the client in operations without AuthParameters. These
+ * operations take the secret itself instead of a hash.
  */
 function clientFields({ clientId, clientSecret }: ProviderSettings): Record<string, string> {
   return { ClientId: clientId, ...(clientSecret && { ClientSecret: clientSecret.reveal() }) };

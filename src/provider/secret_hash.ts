@@ -1,8 +1,8 @@
 import { typeError } from "../errors/errors.ts";
 
 /**
- * Computes the SECRET_HASH of a request to the provider: the HMAC-SHA-256 of the user name followed by
- * the app client id, with the app client secret as the key, in base64.
+ * Computes the SECRET_HASH of a request to the provider: the HMAC-SHA-256 of the user name followed
+ * by the app client id, with the app client secret as the key, in base64.
  *
  * @param username The user name; for a refresh, the name in the access token.
  * @param clientId The app client id of the subscription.
@@ -31,7 +31,7 @@ export async function computeSecretHash(
   }
   if (clientSecret === "") {
     throw typeError(
-      "Cannot compute SECRET_HASH: clientSecret is empty; a public client has none",
+      "Cannot compute SECRET_HASH: clientSecret is empty; a public client needs no SECRET_HASH",
     );
   }
   const encoder = new TextEncoder();

@@ -29,7 +29,7 @@ export interface SendResult {
   readonly sentAtMonotonic: number;
   /** The provider's clock minus this machine's in milliseconds, if the response had a date. */
   readonly clockOffsetMs?: number | undefined;
-  /** Seconds to wait, if the provider asked for it. */
+  /** The time for which the provider asked to wait, in seconds, if it asked. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -41,8 +41,8 @@ export interface SendOptions {
    */
   isWanted?(): boolean;
   /**
-   * Whether the caller can do without the result. A Retry-After then does not delay other calls.
-   * Default: false.
+   * Whether the caller can do without the result. If so, a Retry-After in the response does not
+   * delay later calls. Default: false.
    */
   readonly isBestEffort?: boolean;
 }
@@ -54,8 +54,8 @@ function mustNotRepeat({ flow }: ProviderRequest): boolean {
 
 const MAX_ATTEMPTS = 4;
 /**
- * Longest pause after the first attempt. It is longer for a quota, which takes more time to recover
- * than a server.
+ * Longest pause after the first attempt. After `THROTTLED`, the pause is longer, because a quota
+ * takes more time to recover than a server.
  */
 const FIRST_PAUSE_MS = 200;
 const FIRST_PAUSE_THROTTLED_MS = 1_000;
@@ -86,7 +86,7 @@ const holds = new WeakMap<() => number, Map<string, number>>();
  * Sends a request and reads the response. After a transient failure, repeats the request with
  * jittered backoff within the time limit. Sends nothing until a Retry-After has passed, even if an
  * earlier call received it. A login or an answer to a challenge is repeated only if the provider
- * certainly did not check it. Does not follow redirects.
+ * certainly did not check the password or the code. Does not follow redirects.
  *
  * @param limitMs Time limit for all attempts together.
  * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing could be sent.
@@ -227,7 +227,7 @@ function notPermitted(request: ProviderRequest): ConfigError {
   return missingPermission(action, flag, `run: ${request.command()}`);
 }
 
-/** Interprets an error of `fetch`. Its text may contain URLs and headers, so it is not used. */
+/** Interprets an error of `fetch`, but not its text, which may contain URLs and headers. */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);

@@ -10,8 +10,8 @@ import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /**
- * Time limit for all requests to the provider during a logout. The tokens on this computer have
- * already been removed.
+ * Time limit for all requests to the provider during a logout. The limit is short, because the
+ * tokens on this computer have already been removed.
  */
 const LIMIT_MS = 3_000;
 
@@ -38,7 +38,7 @@ export interface SignOutResult {
 const ACCESS_TOKEN_STAYS = "the access token cannot be revoked and stays valid until it expires";
 
 /**
- * Ends sessions at the provider, as far as the provider supports it. Their tokens have already been
+ * Ends sessions at the provider, as far as the provider supports this. The tokens have already been
  * removed from this computer, so a failure is part of the result, not an error.
  *
  * @param held All tokens that this logout ends, the newest of each login last.
@@ -79,7 +79,7 @@ export async function endAtProvider(
         : { ended: "here", problems: [`not at the provider: ${problem}`] };
     };
 
-    /** Signs out all devices. If the provider does not support that, ends at least this session. */
+    /** Signs out all devices. If the provider refuses this, ends at least this session. */
     const endEverywhere = async (tokens: Tokens): Promise<Ended> => {
       let current = tokens;
       // Signing out all devices requires a valid access token.

@@ -15,7 +15,8 @@ import { readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
 
-// Re-exported: this file is imported on demand, and both must be loaded before anything is sent.
+// A refresh imports only this file on demand. Both re-exported functions are thereby also loaded
+// before anything is sent.
 export { refusalError } from "./refusal_error.ts";
 export { resolveProvider } from "./provider_settings.ts";
 
@@ -29,7 +30,7 @@ export interface TokenResult extends SendResult {
 /** The result of a refresh, and the form of the last request. */
 export type RefreshResult = TokenResult & { readonly variant: RefreshVariant };
 
-/** Time limit for confirming the device of a login. The login already has its tokens. */
+/** Time limit for confirming a device. The limit is short, because the login already has tokens. */
 const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2.2). */
@@ -62,8 +63,8 @@ export async function loginTokens(
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  // Few providers track devices, so this is loaded on demand. The login has succeeded, so this code
-  // must not throw.
+  // Few providers track devices, so the code is loaded on demand. The login has succeeded, so a
+  // failure to load or to confirm must not throw.
   const failure = await import("./device.ts").then(
     ({ confirmDevice }) =>
       confirmDevice(provider, tokens.accessToken, device, world, limitMs, signal),
@@ -118,7 +119,7 @@ export async function requestRefresh(
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot refresh the session: SECRET_HASH needs the user's name, and neither the token nor " +
-        "USERNAME has one",
+        "USERNAME contains a name",
       "set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
     );
   }
@@ -129,8 +130,8 @@ export async function requestRefresh(
   }
   if (codeOf(last.outcome) !== "FLOW_DISABLED" || first === "rotating" || !mayGoOn()) return last;
   const rotated = await attempt("rotating");
-  // If the service does not know this operation, its response to the documented operation is more
-  // helpful.
+  // If the service does not know the operation that rotates tokens, the response to the documented
+  // operation is more helpful.
   return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
 }
 
@@ -165,8 +166,8 @@ function variantsFor(
 /**
  * Builds a result from the tokens in the response.
  *
- * @param parts Facts that are not in the response. A refresh token in the response replaces the one
- * given here.
+ * @param parts Facts that are not in the response. A refresh token in the response replaces the
+ * refresh token in `parts`.
  */
 function withTokens(
   result: SendResult,

@@ -17,7 +17,7 @@ export type TokenSource =
 
 /**
  * A form of the refresh request: with the SECRET_HASH of one of three names, without SECRET_HASH
- * (section 2.1 shows both), or with the operation of services that rotate refresh tokens.
+ * (section 2.1 shows both forms), or with the operation of services that rotate refresh tokens.
  */
 export type RefreshVariant = "username" | "sub" | "login" | "omit" | "rotating";
 
@@ -30,7 +30,7 @@ export interface Learned {
   readonly provider?: string | undefined;
   /** The name that the user logged in with, which may be an alias of the token's `username`. */
   readonly loginName?: string | undefined;
-  /** The refresh request that the provider accepted. */
+  /** The form of the refresh request that the provider accepted. */
   readonly refreshVariant?: RefreshVariant | undefined;
   /** The provider's name for the device of this login, which each refresh must contain. */
   readonly deviceKey?: Secret | undefined;
@@ -49,7 +49,7 @@ export interface Tokens {
   readonly learned: Learned;
   /** Lifetime of the access token in milliseconds, if known. */
   readonly lifetimeMs: number | undefined;
-  /** Time between the refresh of the token and its expiry, in milliseconds. */
+  /** How long before its expiry the access token is refreshed, in milliseconds. */
   readonly refreshMarginMs: number;
   /**
    * The times of both clocks when this record was made. The time that has passed since then is the
@@ -130,7 +130,8 @@ export function sameAccess(a: Tokens, b: Tokens): boolean {
 
 /**
  * Whether these may be the tokens of this user, by the name of the login or the names in the token.
- * If the token's `username` is its `sub`, the user has another name, which is unknown.
+ * If the token's `username` is its `sub`, the user's name is unknown, so the tokens may belong to
+ * any user.
  */
 export function mayBelongTo({ claims, learned: { loginName } }: Tokens, user: string): boolean {
   const { sub, username = sub } = claims;

@@ -58,7 +58,7 @@ export class Engine implements StoredSession {
   private readonly keeper: Keeper;
   #configuration: Configuration;
   private refreshing: Refresh | undefined;
-  /** The logout in progress, until the tokens are gone. Until then, calls wait for the logout. */
+  /** The logout in progress, until its tokens are removed. Calls wait for this logout. */
   private loggingOut: Logout | undefined;
   private cooldowns: Cooldowns = NO_COOLDOWNS;
   /**
@@ -122,7 +122,7 @@ export class Engine implements StoredSession {
   }
 
   /**
-   * Returns valid tokens. Refreshes them first if they are due.
+   * Returns valid tokens. If the tokens of the session are due, refreshes them first.
    *
    * @param minValidMs Time for which the access token must remain valid.
    */
@@ -212,7 +212,7 @@ export class Engine implements StoredSession {
   }
 
   /**
-   * Whether a login may still take effect: no later login or logout has taken effect before it.
+   * Whether a login may still take effect: no later login or logout has taken effect yet.
    */
   isWanted(order: number): boolean {
     return order >= this.lastAppliedOrder;
@@ -439,7 +439,7 @@ export class Engine implements StoredSession {
     const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // If the command printed the old token again, a pause keeps it from running for every call.
+      // If the command printed the old token again, a pause keeps calls from running the command.
       if (!isFresh(tokens, world, minValidMs)) {
         this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }

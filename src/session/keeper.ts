@@ -30,9 +30,9 @@ export type SavedEvent = Extract<
 >;
 
 /**
- * Decides how a session changes; `undefined` leaves it unchanged.
+ * Decides how a session changes; `undefined` leaves the session unchanged.
  *
- * @param before The tokens before those of other processes were adopted.
+ * @param before The tokens of this session before it adopted those of other processes.
  */
 export type Decide = (
   lock: Lock,
@@ -40,8 +40,8 @@ export type Decide = (
 ) => SavedEvent | undefined | Promise<SavedEvent | undefined>;
 
 /**
- * Keeps the state of a session, its store and the process environment the same. It knows how the
- * state changes; the engine knows when.
+ * Keeps the state of a session, its store and the process environment consistent. The keeper makes
+ * the changes; the engine decides when.
  */
 export class Keeper {
   private readonly mirror = new EnvironmentMirror();
@@ -55,7 +55,8 @@ export class Keeper {
    */
   private seen: Stored = NOTHING;
   /**
-   * Whether a change is in progress. If so, the store may contain part of this session's own write.
+   * Whether a change is in progress. If so, `readStore()` adopts nothing, because the store may
+   * contain part of this session's own write.
    */
   private isChanging = false;
 
@@ -65,7 +66,7 @@ export class Keeper {
     return this.opened ??= this.openStore();
   }
 
-  /** The state in memory. At first use, it is taken from the store or the process environment. */
+  /** The state in memory. At first use, the state comes from the store or the environment. */
   get current(): SessionState {
     if (this.state === undefined) {
       const { configuration, notices } = this.session;
@@ -92,12 +93,12 @@ export class Keeper {
     if (isOther || event.kind === "accepted") notices.clear("REFRESH_FAILED");
   }
 
-  /** Does work that changes the session, after all such work that was called earlier. */
+  /** Does work that changes the session, once the work of all earlier calls has ended. */
   inTurn<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
     return this.queue.run(signal, work);
   }
 
-  /** Changes the session when it is its turn. See `changeNow()`. */
+  /** Changes the session once the work of all earlier calls has ended. See `changeNow()`. */
   change(wait: WaitOptions, decide: Decide): Promise<ConfigError | undefined> {
     return this.inTurn(wait.signal, () => this.changeNow(wait, decide));
   }
@@ -134,20 +135,20 @@ export class Keeper {
   }
 
   /**
-   * Returns what an event writes to the store. An ending takes effect before it is saved, so that
-   * no call uses the tokens any more; new tokens take effect afterwards.
+   * Returns the content that an event writes to the store. The end of a session takes effect before
+   * the write, so that no call uses the tokens any more. New tokens take effect after the write.
    */
   #writeOf(event: SavedEvent, lock: Lock): Write | undefined {
     if (event.kind === "login") return { tokens: event.tokens, isFinal: true };
     if (event.kind === "refreshed") return { tokens: event.tokens, isFinal: false };
     this.apply(event);
     if (event.kind === "logout") return { tokens: undefined, isFinal: true };
-    // The process that holds the lock may still receive tokens, so without the lock the store is
-    // not changed.
+    // Without the lock, a refusal does not change the store: the process that holds the lock may
+    // still receive tokens.
     return lock.problem ? undefined : { tokens: tokensOf(this.current), isFinal: false };
   }
 
-  /** Adopts those changes by other processes that are known without a request to a server. */
+  /** Adopts changes by other processes that are known without a request to a server. */
   readStore(): void {
     // At first use, `current` takes the state from the store anyway.
     if (this.state !== undefined && !this.isChanging) this.#follow(this.store.peek());
@@ -166,7 +167,7 @@ export class Keeper {
     signal?.throwIfAborted();
   }
 
-  /** Adopts changes by other processes within a change. */
+  /** Adopts the latest changes by other processes while a change of this session is in progress. */
   async lookAgain(): Promise<void> {
     await this.store.look?.(this.wait(false));
     this.#follow(this.store.peek());
@@ -181,7 +182,7 @@ export class Keeper {
     return { ms: (totalMs ?? timeoutMs) * LOCK_WAIT_SHARE, isNeeded, signal };
   }
 
-  /** Shows the tokens in the process environment as the new configuration wants it. */
+  /** Applies a new `exportEnv` to the process environment. */
   mirrorAgain(): void {
     this.mirror.withdraw();
     if (this.state !== undefined) {
@@ -211,7 +212,7 @@ export class Keeper {
   }
 
   #follow(stored: Stored): void {
-    // Initializes the state if this is its first use.
+    // At first use, reading `current` initializes the state and `seen`.
     void this.current;
     if (stored === this.seen) return;
     this.seen = stored;

@@ -17,7 +17,7 @@ import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
 import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
 import type { Answers, Challenge } from "./challenges/challenge.ts";
-// Not loaded on demand: the module must be available before anything is sent.
+// This import is static, because the module must be loaded before anything is sent.
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
 import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
@@ -39,7 +39,7 @@ export interface LoginOptions {
    *
    * - `auto` (default): with `portalToken` if given, otherwise with the settings, otherwise by
    *   prompting.
-   * - `portal`: with a string from the portal, prompting for it.
+   * - `portal`: with a string from the portal, prompting for the string.
    * - `password`: with user name and password, prompting for what is missing.
    * - `environment`: with the settings only; never prompts.
    */
@@ -60,7 +60,7 @@ const STRATEGIES = ["auto", "portal", "password", "environment"];
 /**
  * Checks the options of one call.
  *
- * @throws {TypeError} If they contradict each other.
+ * @throws {TypeError} If the options contradict each other.
  */
 export function checkLoginOptions(options: LoginOptions): void {
   const { strategy, portalToken, username, password } = options;
@@ -125,7 +125,7 @@ export async function obtainTokens(
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
     let answer = await questions.ask(FIRST_QUESTION, hidden);
-    // Many users type their user name here.
+    // Many users type their user name at this prompt, so the prompt is repeated.
     for (let tries = 1; answer?.trim() && !isPortalString(answer) && tries < MAX_TRIES; tries++) {
       answer = await questions.ask(`${NOT_A_PORTAL_STRING}\n${FIRST_QUESTION}`, hidden);
     }
@@ -139,14 +139,16 @@ export async function obtainTokens(
   return await loginByPassword(configuration, settings, answerers, signal, support);
 }
 
-/** A notebook saves visible input, so the input is hidden. */
+/** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 const NOT_A_PORTAL_STRING = 'This is not a portal string, which begins with "bearer eyJ".';
 /** Maximum number of texts at the first prompt that are not a portal string. */
 const MAX_TRIES = 3;
 
-/** Lines to show with a prompt for the portal string: where it comes from, and where it goes. */
+/**
+ * Lines to show with a prompt for the portal string: the portal, and the hosts that get the token.
+ */
 function portalNotes(settings: Settings): string[] {
   const { portalUrl } = settings;
   const hosts = apiHosts((name) => settings.text(name));
@@ -217,7 +219,10 @@ async function loginByPassword(
   }
 }
 
-/** Lists the sources of rejected credentials. The cause is often a forgotten variable. */
+/**
+ * Says where a rejected user name and password came from. A rejection is often caused by a
+ * forgotten variable.
+ */
 function originsOf(settings: Settings): string {
   const places = {
     option: "given as an option",
@@ -231,8 +236,8 @@ function originsOf(settings: Settings): string {
 }
 
 /**
- * Says where the hosts that receive a secret come from. A copied `.env` may contain a stranger's
- * address.
+ * Says whether the `.env` or the environment contains the hosts that receive a secret. A copied
+ * `.env` may contain a stranger's address.
  */
 function namedBy(settings: Settings, names: readonly SettingName[]): string[] {
   const origins = names.map((name) => settings.origin(name));

@@ -28,19 +28,19 @@ const TO_END_OTHERS: Fix = [
 ];
 
 /**
- * A logout in progress, and the callers waiting for it. A later one joins it, so that both report
- * the same. It takes effect when the tokens are removed from memory; afterwards, a caller can only
- * stop waiting for the provider.
+ * A logout in progress, and the callers waiting for it. A second call of `logout()` joins the
+ * first, so that both return the same result. The logout takes effect when the tokens are removed
+ * from memory. Afterwards, a caller can only stop waiting for the provider.
  */
 export class Logout extends SharedWork<SignOutResult["ended"]> {
-  /** Settled when the tokens are gone here. */
+  /** Settled when the tokens are removed from this computer, or could not be removed. */
   gone: Promise<ConfigError | undefined> = Promise.resolve(undefined);
   /** The strongest request of the callers. */
   remote: RemoteLogout = "keep";
   /** The position of the latest caller in the order of logins and logouts. */
   order = 0;
 
-  /** Takes in what a caller asks for. */
+  /** Adds the request of one more caller. */
   ask(remote: RemoteLogout, order: number): void {
     if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
     this.order = order;
@@ -48,12 +48,12 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
 }
 
 /**
- * Ends a session at the provider, after it was ended here. The provider revokes the tokens even if
- * the store cannot be written, so that the tokens in the store become useless.
+ * Ends a session at the provider, after it was ended on this computer. The provider revokes the
+ * tokens even if the store cannot be written, so that the tokens in the store become useless.
  *
  * @param tokens The tokens that the session had.
  * @param place Where the tokens were stored; `undefined`: nowhere.
- * @param problem The reason why the store still contains them.
+ * @param problem The reason why the store still contains the tokens.
  * @returns Where the session was ended, and what the status says about it.
  * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
  * the tokens.
@@ -91,7 +91,7 @@ async function signOutAtProvider(
 ): Promise<SignOutResult> {
   if (remote === "keep") return { ended: "here" };
   try {
-    // Few processes log out, so this is loaded on demand.
+    // Few processes log out, so this module is loaded on demand.
     const { endAtProvider } = await import("../provider/sign_out.ts");
     return await endAtProvider(configuration, tokens, remote === "everywhere", signal);
   } catch (error) {

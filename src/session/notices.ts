@@ -135,7 +135,7 @@ export type NoticeTexts = Readonly<
 
 /**
  * The notices of a session, one per code, and the difference between the provider's clock and this
- * one.
+ * machine's.
  */
 export class Notices {
   readonly #notices = new Map<NoticeCode, Notice>();
@@ -143,7 +143,7 @@ export class Notices {
 
   /**
    * The provider's clock minus this machine's, in milliseconds; `undefined` until a response shows
-   * it.
+   * the provider's time.
    */
   get clockOffsetMs(): number | undefined {
     return this.#clockOffsetMs;
@@ -184,8 +184,8 @@ export class Notices {
   }
 
   /**
-   * Records the difference between the provider's clock and this one, and warns if it exceeds a
-   * minute.
+   * Records the difference between the provider's clock and this machine's. Warns if the difference
+   * exceeds a minute.
    */
   learnClock(offsetMs: number | undefined): void {
     if (offsetMs === undefined || Number.isNaN(offsetMs)) return;

@@ -25,7 +25,7 @@ const BRIEF_MS = 1_000;
 export class OwnStore implements TokenStore {
   readonly place = OWN_PLACE;
   #known = NOTHING;
-  /** The lines of the last record that was read or stored; `undefined` until then. */
+  /** The lines of the last record that was read or stored; `undefined` before the first. */
   #lines: Secret | undefined;
   #reading: Promise<void> | undefined;
 
@@ -48,13 +48,13 @@ export class OwnStore implements TokenStore {
   }
 
   /**
-   * The program calls this store's function once it has the lock, and stores the result. The function
-   * therefore waits until the change is decided.
+   * The program's store takes its lock, calls the function below, and stores the result. The
+   * function therefore waits until `change` has decided.
    */
   async update({ ms, signal }: WaitOptions, change: Change): Promise<Updated> {
     signal?.throwIfAborted();
     const turn = Promise.withResolvers<Lock>();
-    // The record to store; `undefined` leaves it as it is.
+    // The record to store; `undefined` leaves the stored record unchanged.
     const answer = Promise.withResolvers<SessionRecord | undefined>();
     const work = Promise.try(() =>
       this.store.update(async (now) => {
@@ -63,7 +63,8 @@ export class OwnStore implements TokenStore {
         return await answer.promise ?? now;
       })
     );
-    // This has no effect once the lock is held.
+    // If `update()` ends without calling the function, there is no lock. After a call, `end` has no
+    // effect.
     const end = (error: unknown) =>
       turn.resolve({ isHeld: false, problem: failed("update", error) });
     work.then(end, end);
@@ -97,7 +98,7 @@ export class OwnStore implements TokenStore {
     return { stored: this.#known, problem: failure };
   }
 
-  /** Reads the record, then updates it without a change. */
+  /** Reads the record, then makes an update that changes nothing. */
   async probe(signal: AbortSignal | undefined): Promise<void> {
     const ms = this.session.configuration.settings.timeoutMs * PROBE_SHARE;
     const wait = { ms, isNeeded: true, signal };
@@ -109,15 +110,16 @@ export class OwnStore implements TokenStore {
   async #read(): Promise<void> {
     const before = this.#known;
     const record = await this.store.read();
-    // A record that was read before a change is outdated.
+    // If a change took effect during the read, the record is outdated.
     if (this.#known === before) this.#take(record);
   }
 
-  /** Adopts a record, unless it is already known. */
+  /** Adopts a record, unless this store has already read or written the same record. */
   #take(record: SessionRecord | undefined): void {
     const { notices, configuration: { issuer, world } } = this.session;
     const lines = linesIn(record);
-    // If a login could not be stored before the first read, the record is older than the login.
+    // If a login before the first read could not be stored, the record is older than the login and
+    // is not adopted.
     const isOlder = this.#lines === undefined && this.#known !== NOTHING;
     const isKnown = isOlder || lines.reveal() === this.#lines?.reveal();
     this.#lines = lines;
@@ -147,12 +149,14 @@ function failureOf(
   return unlessAborted(limit, work).then(() => undefined, (error) => failed(method, error));
 }
 
-/** @param cause Its message may contain a secret, so only its class and code are kept. */
+/**
+ * @param cause The program's error. Its message may contain a secret, so the message is dropped.
+ */
 function failed(method: "read" | "update", cause: unknown): ConfigError {
   return new ConfigError(
     "STORE_UNREACHABLE",
     `Cannot use the session in ${OWN_PLACE.store}: ${method}() failed or took too long`,
-    "check the object in the option store (checkStore() of the sandbox tests it), and try again",
+    "check the object in the option store, for example with checkStore() of the sandbox, and try again",
     cause,
   );
 }

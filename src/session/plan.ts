@@ -20,6 +20,7 @@ export const EARLY_DEADLINE_MS = 10_000;
 
 /**
  * The share of a call's time limit that may be spent waiting for the lock or an unreachable store.
+ * The rest is left for the provider.
  */
 export const LOCK_WAIT_SHARE = 0.75;
 
@@ -76,8 +77,9 @@ export function isFresh(tokens: Tokens, clocks: Clocks, minValidMs = 0): boolean
 }
 
 /**
- * Limits the requested validity to that of a new token, so that not every call refreshes. Without
- * the margin that is subtracted, a new token would be too old after a moment.
+ * Limits the requested validity to that of a new token, because a higher value would make every
+ * call refresh. The margin is subtracted, because a new token would otherwise be too old after a
+ * moment.
  */
 export function offeredMs({ lifetimeMs, refreshMarginMs }: Tokens, wantedMs: number): number {
   if (wantedMs === 0 || lifetimeMs === undefined) return wantedMs;
@@ -86,7 +88,7 @@ export function offeredMs({ lifetimeMs, refreshMarginMs }: Tokens, wantedMs: num
 
 /**
  * @param minValidMs Time for which the access token must remain valid.
- * @param isByCommand Whether a command provides tokens, until a logout.
+ * @param isByCommand Whether a command provides the tokens. After a logout, it provides none.
  */
 export function planFor(
   state: SessionState,
@@ -105,7 +107,7 @@ export function planFor(
     return isValid ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
-  // A command decides for how long its tokens are valid, so running it again would not help.
+  // A command decides how long its tokens are valid, so running the command again would not help.
   const neededMs = isByCommand ? 0 : offeredMs(tokens, minValidMs);
   if (coolsDown && isGoodFor(tokens, clocks, neededMs)) return { kind: "use", tokens };
   return { kind: isValid ? "refresh-early" : "refresh" };

@@ -26,16 +26,17 @@ export function parsePortalToken(text: string): string {
   return readPortalToken(text);
 }
 
-/** Mentions the portal in a sentence, with its address if `PORTAL_URL` (portalUrl) is set. */
+/** Returns the words for the portal in a sentence, with the portal's address if that is set. */
 export function portalName(address: string | undefined): string {
-  // A space must follow the address. A notebook turns the address into a link, and would include a
-  // comma in it.
+  // Callers put a space after the address. A notebook turns the address into a link, of which a
+  // comma would become a part.
   return address === undefined ? "the portal" : `the portal ${address}`;
 }
 
 /**
- * Does the same as {@linkcode parsePortalToken}, for a session that may know the portal's address.
+ * Does the same as {@linkcode parsePortalToken}.
  *
+ * @param address The portal's address, which the error message shows.
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is not a portal string.
  */
 export function readPortalToken(text: string, address?: string): string {

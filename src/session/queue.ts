@@ -4,7 +4,7 @@ import { unlessAborted } from "../platform/abort.ts";
 export class Queue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param signal Ends the wait for the turn; its reason is then thrown. */
+  /** @param signal Ends the wait for earlier work. The reason of the signal is then thrown. */
   async run<Result>(
     signal: AbortSignal | undefined,
     work: () => Promise<Result>,

@@ -17,7 +17,10 @@ import { isOver, sameRefresh, tokensOf } from "./state.ts";
  */
 export type Reason = "due" | "early" | "forced" | "rejected";
 
-/** A refresh in progress, and the callers waiting for it. It takes effect when it sends a request. */
+/**
+ * A refresh in progress, and the callers waiting for it. Once the refresh has sent a request,
+ * callers that give up no longer cancel it.
+ */
 export class Refresh extends SharedWork<Tokens> {
   /** Whether this refresh obtained the tokens. If not, another process or a login did. */
   isOwn = false;
@@ -48,7 +51,7 @@ export async function renew(keeper: Keeper, refresh: Refresh): Promise<Tokens> {
 
 /**
  * @param first The tokens when the refresh was called.
- * @param started That time, by the monotonic clock.
+ * @param started The time of the call, by the monotonic clock.
  */
 async function renewInTurn(
   keeper: Keeper,
@@ -58,25 +61,28 @@ async function renewInTurn(
 ): Promise<Tokens> {
   const { session: { notices, configuration: { options, settings, world } } } = keeper;
   const { reason, signal } = refresh;
-  // All code is loaded before the lock is taken and the request is sent.
+  // All code is loaded before the lock is taken and the request is sent, so that code that cannot
+  // be loaded does not stop the refresh halfway.
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
   const provider = await resolveProvider("refresh", options, settings);
   const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
 
-  /** Whether there are valid tokens by now that replace these. */
+  /** Whether the session now has valid tokens that replace `held`. */
   const replaced = (held: Tokens, isSame = sameAccess) => {
     const plan = planFor(keeper.current, world, NO_COOLDOWNS, 0);
     return plan.kind === "use" && !isSame(plan.tokens, held);
   };
-  // A user who calls refresh() wants a newer token than the one that another process just saved.
+  // A user who calls refresh() wants a newer token than the one that another process just saved, so
+  // only the tokens of a new login make this refresh superfluous.
   const isServed = () => replaced(first, reason === "forced" ? sameLogin : sameAccess);
   const isServedNow = () => {
     keeper.readStore();
     return isServed();
   };
-  // A token that the API rejected is as useless as an expired one.
+  // Only an early refresh can do without the store, because its token is still valid. A token that
+  // the API rejected is as useless as an expired one.
   const wait = { ...keeper.wait(reason !== "early", signal, totalMs), isServed: isServedNow };
 
   let refusal: AuthError | undefined;
@@ -85,13 +91,13 @@ async function renewInTurn(
     let held = renewable(keeper);
     if (lock.problem) {
       if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
-      // Another process may never release the lock.
+      // Another process may never release the lock, so this refresh proceeds without the lock.
       const text = "another process held the lock for too long";
       notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
     }
-    // A process that was suspended while it waited still gets a quarter of the time. If it gave up
-    // before the response arrived, the new refresh token would be lost. The holder of the lock stops
-    // after half the time, so that other processes get their turn.
+    // A process that was suspended while it waited still gets a quarter of the time: a process that
+    // gives up before the response arrives loses the new refresh token. The holder of the lock
+    // stops after half the time, so that other processes get their turn.
     const endMs = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
     const leftMs = () => Math.min(endMs - world.monotonic(), lock.isHeld ? totalMs / 2 : Infinity);
     const waiters = { signal, isWanted: () => refresh.isWaitedFor };
@@ -108,8 +114,8 @@ async function renewInTurn(
         const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
         return { kind: "refreshed", tokens: { ...tokens, learned } };
       }
-      // A late holder of the lock may just have saved the tokens that it received for this refresh
-      // token.
+      // The refresh token may have been refused because a late holder of the lock used it and has
+      // just saved the new tokens.
       await keeper.lookAgain();
       if (replaced(held)) return undefined;
       const now = keeper.current;
@@ -119,7 +125,7 @@ async function renewInTurn(
       }
       refresh.noteResponse(held);
       const error = refusalError("refresh", response, held);
-      // The provider's other refusals may pass.
+      // A refusal that is not final may be temporary, so the session is kept.
       if (outcome.kind !== "refused" || !outcome.isFinal) throw error;
       refusal = error;
       const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";

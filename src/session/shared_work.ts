@@ -6,7 +6,10 @@ interface Caller {
   readonly onCommitted: (() => void) | undefined;
 }
 
-/** Work that several callers wait for. If all of them give up before it takes effect, it is canceled. */
+/**
+ * Work that several callers wait for. The work is canceled if all callers give up before the work
+ * takes effect.
+ */
 export class SharedWork<Result> {
   private readonly done = Promise.withResolvers<Result>();
   private readonly canceling = new AbortController();
@@ -19,7 +22,7 @@ export class SharedWork<Result> {
   /** Aborted when no caller waits for the result any more. */
   readonly givenUp = this.givingUp.signal;
 
-  /** Whether the work can still be canceled, and was not. */
+  /** Whether the work has neither taken effect nor been canceled. */
   get isOpen(): boolean {
     return !this.isCommitted && !this.signal.aborted;
   }
@@ -43,7 +46,7 @@ export class SharedWork<Result> {
     this.done.resolve(work);
   }
 
-  /** Records that the work takes effect. From then on, callers that give up do not cancel it. */
+  /** Records that the work takes effect. Callers that give up later do not cancel the work. */
   commit(): void {
     this.isCommitted = true;
     for (const { signal, onCommitted } of this.callers) {

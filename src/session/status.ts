@@ -10,7 +10,7 @@ import { accountOf } from "../platform/claims.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
-/** The status of a session. It contains no token. A notebook shows it as a card. */
+/** The status of a session, without any token. A notebook shows the status as a card. */
 export interface SessionStatus {
   /**
    * Whether calls can be made.
@@ -132,8 +132,9 @@ export function logsInUnasked({ settings }: SessionStatus): boolean {
 }
 
 /**
- * Whether a login of the command line without a prompt is saved: in the file that the user named,
- * or in one that contains settings of this session. Any other file would be unexpected.
+ * Whether the command line saves a login that it made without a prompt. It saves the login only in
+ * a file that the user named or that contains settings of this session, because a user would not
+ * expect tokens in any other file.
  */
 export function savesUnasked({ settings }: SessionStatus, isNamed: boolean): boolean {
   return isNamed || Object.values(settings).includes("file");
@@ -141,7 +142,7 @@ export function savesUnasked({ settings }: SessionStatus, isNamed: boolean): boo
 
 /**
  * The user name in the token, or else the user name of the login. A portal token may belong to any
- * account, so the user name in the settings is not used for it.
+ * account, so the user name in the settings is not used for a portal token.
  */
 function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): string | undefined {
   const known = accountOf(tokens?.claims ?? {}) ?? tokens?.learned.loginName;
@@ -181,7 +182,7 @@ function noticesOf(
       noticeOf(
         "ENVIRONMENT_UNREADABLE",
         "the environment could not be read",
-        "to use the settings in it, run with --allow-env",
+        "to use the settings in the environment, run with --allow-env",
       ),
     );
   }

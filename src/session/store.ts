@@ -23,8 +23,8 @@ export interface Lock {
   /** The reason why the lock is not held. Absent if this store has no lock. */
   readonly problem?: AuthError | undefined;
   /**
-   * Whether the holder may never release the lock, so that a refresh may proceed without it. If
-   * not, only logins and logouts may proceed.
+   * Whether a refresh may proceed without the lock, because its holder may never release it. If
+   * not, only logins and logouts may proceed without the lock.
    */
   readonly isOptional?: boolean;
 }
@@ -39,14 +39,14 @@ export interface Write extends Stored {
 }
 
 /**
- * Decides what to write; `undefined` leaves the store unchanged. It must not start another update,
- * which would wait for this one forever.
+ * Decides what to write; `undefined` leaves the store unchanged. The function must not start
+ * another update, which would wait forever for the update that calls the function.
  */
 export type Change = (now: Stored, lock: Lock) => Promise<Write | undefined>;
 
 /** The outcome of an update. */
 export interface Updated {
-  /** The content now. If its tokens are not those of the write, another process's write won. */
+  /** The content now. If it is not the content of the write, another process's write was kept. */
   readonly stored: Stored;
   /** The reason why the tokens could not be written. */
   readonly problem?: ConfigError | undefined;
@@ -60,11 +60,11 @@ export interface WaitOptions {
    * store are repeated.
    */
   readonly isNeeded: boolean;
-  /** Ends the wait. The signal's reason is then thrown. */
+  /** Ends the wait for the lock. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
   /** Whether other work has made the change superfluous, so that the lock is no longer needed. */
   isServed?(): boolean;
-  /** Whether the change can only remove tokens, so that an empty folder is left as it is. */
+  /** Whether the change only removes tokens. If so, no lock file is made for a missing `.env`. */
   readonly onlyRemoves?: boolean;
 }
 
@@ -85,12 +85,12 @@ export interface TokenStore {
    * itself reads the latest content.
    *
    * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE` if the store
-   * cannot be used; `STORE_UNREACHABLE` if it is needed but cannot be reached.
+   * cannot be used; `STORE_UNREACHABLE` if the store is needed but cannot be reached.
    */
   look?(wait: WaitOptions): Promise<void>;
   /**
-   * Takes the lock, reads the content, calls `change` once, writes the result and releases the lock.
-   * Calls `change` even if there is no lock, which then has a `problem`.
+   * Takes the lock, reads the content, calls `change` once, writes the result and releases the
+   * lock. If the lock cannot be taken, calls `change` with a lock that has a `problem`.
    */
   update(wait: WaitOptions, change: Change): Promise<Updated>;
   /**

@@ -7,7 +7,9 @@ import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readClaims } from "../platform/claims.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 
-/** The keys of a `.env` that belong to this module (section 5.5). A logout removes all of them. */
+/**
+ * The keys of a `.env` that belong to this module (section 5.5). A logout removes all these keys.
+ */
 export const TOKEN_KEYS = [
   "ACCESS_TOKEN",
   "REFRESH_TOKEN",
@@ -28,7 +30,7 @@ export function linesOf(tokens: Tokens | undefined): Map<string, string | undefi
   ]);
 }
 
-/** The same lines as a record, which has no members without a session. */
+/** Returns the lines of `linesOf()` as a record, which is empty if there is no session. */
 export function recordOf(tokens: Tokens | undefined): Record<string, string> {
   return Object.fromEntries(
     [...linesOf(tokens)].flatMap(([key, value]) => value === undefined ? [] : [[key, value]]),
@@ -54,7 +56,7 @@ export interface StoredTokens {
  *
  * @param read Returns the value of a key in the store.
  * @param issuer The configured client and provider. A refresh token of another client is useless,
- * and tokens of another provider must not be sent to this one.
+ * and tokens of another provider must not be sent to this provider.
  */
 export function readStored(
   read: (key: string) => string | undefined,
@@ -105,15 +107,15 @@ export function readStored(
 
 /**
  * Whether the access token in a `.env` seems to belong to another program: the file contains
- * neither a setting nor a session of this module, and the token does not look like one from such a
- * provider.
+ * neither a setting nor a session of this module, and the token lacks the claims of an access token
+ * for this module.
  */
 export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: Settings): boolean {
   const token = values.get("ACCESS_TOKEN");
   if (!token || TOKEN_KEYS.some((key) => key !== "ACCESS_TOKEN" && values.has(key))) return false;
   const { clientId, tokenUse } = readClaims(token.replace(/^bearer\s+/i, ""));
   if (clientId !== undefined || tokenUse === "access") return false;
-  // Other programs use USERNAME and PASSWORD, too.
+  // Other programs also use USERNAME and PASSWORD, so these do not show whose file this is.
   const isCommon = (name: SettingName) => name === "username" || name === "password";
   return SETTING_NAMES.every((name) => isCommon(name) || settings.origin(name) === undefined);
 }
@@ -126,13 +128,14 @@ function learnedText(tokens: Tokens): string | undefined {
     ["name", loginName !== claims.username ? loginName : undefined],
     ["refresh", refreshVariant !== "username" ? refreshVariant : undefined],
     ["device", tokens.refreshToken && deviceKey?.reveal()],
-    // Marks the line as this module's. An access token alone could belong to any program.
+    // A line with only an access token could come from any program. `expiry:unknown` makes sure
+    // that there is also a line AUTH_SESSION, which shows that this module wrote the file.
     ["expiry", tokens.refreshToken || expiresAt ? undefined : "unknown"],
   ].flatMap(([name, value]) => value ? [`${name}:${escaped(value)}`] : []);
   return facts.length === 0 ? undefined : facts.join(",");
 }
 
-/** Reads that line, ignoring unknown facts. */
+/** Reads the line that `learnedText()` makes, ignoring unknown facts. */
 function learnedIn(line: string | undefined): Learned {
   const facts = new Map(
     (line ?? "").split(",").map((fact) => {

@@ -11,7 +11,7 @@ import {
   type TokenStore,
 } from "./store.ts";
 
-/** Opens the store of the settings. This is the place to add a new kind of store. */
+/** Opens the store that the settings select. To support a new kind of store, add it here. */
 export function openStore(session: StoredSession): TokenStore {
   const { envFile, isByCommand, ownStore, settings } = session.configuration;
   const address = settings.text("store");
@@ -34,7 +34,7 @@ export function openStore(session: StoredSession): TokenStore {
   return envFile === undefined ? memoryStore() : new EnvStore(envFile, session);
 }
 
-/** Keeps a session in memory only: the `.env` was found and must not receive its secrets. */
+/** Keeps a session in memory only, because the user has not named the `.env` that was found. */
 function unsaved({ configuration, notices }: StoredSession): TokenStore {
   const memory = memoryStore();
   return {
@@ -44,7 +44,7 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
         const write = await change(now, lock);
         const { envFile, trust: { withheld } } = configuration.settings;
         const problem = `the session is kept in memory only: ${displayPath(envFile)} was ` +
-          "found, not named";
+          "found automatically, not specified";
         if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
         return write;
       }),

@@ -12,13 +12,14 @@ import { environment } from "../platform/environment.ts";
 import { type Ended, MAX_OUTPUT, runProgram } from "../platform/run_program.ts";
 import { parsedJson } from "../platform/json.ts";
 
-const PRINT_NOTHING_ELSE = "make it print only a token, as platform-auth token --json does";
+const PRINT_NOTHING_ELSE =
+  "make the command print only a token, as platform-auth token --json does";
 
 /**
  * Runs the command and returns the tokens that it prints. Does not change the session.
  *
  * @throws {ConfigError} `INVALID_SETTING` if the command cannot be read; `PERMISSION` if the
- * permission to run it is missing; `TOKEN_COMMAND` if it fails.
+ * permission to run the command is missing; `TOKEN_COMMAND` if the command fails.
  * @throws {ProviderError} `TIMEOUT` if the command does not end in time.
  */
 export async function tokensByCommand(
@@ -85,10 +86,10 @@ export async function tokensByCommand(
 /**
  * The number of nested token commands around this process. A limit on this number stops a loop. An
  * empty `AUTH_TOKEN_COMMAND` is not enough: the profile of a login shell may set the command again.
- * On most systems `ssh` passes only variables that begin with `LC_`, so this one does, too.
+ * The name begins with `LC_`, because on most systems `ssh` passes no other variables.
  */
 const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
-/** Three: a command may connect through two machines to a third that has its own command. */
+/** A command may connect through two machines to a third machine that has its own command. */
 const MAX_DEPTH = 3;
 
 async function run(
@@ -102,7 +103,7 @@ async function run(
   if (depth >= MAX_DEPTH) {
     throw failed(
       `it runs itself: ${program} started this process`,
-      "set AUTH_TOKEN_COMMAND= for the program that it runs, as in ssh login-node " +
+      "set AUTH_TOKEN_COMMAND= for the program that the command runs, as in ssh login-node " +
         "AUTH_TOKEN_COMMAND= platform-auth token --json",
     );
   }

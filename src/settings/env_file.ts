@@ -21,8 +21,8 @@ export interface EnvSnapshot {
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
 /**
- * Whether the file is empty because an editor is writing it. What was read before then stays valid.
- * A save by this module never leaves an empty file.
+ * Whether an editor is writing the file, which is empty in the meantime. The content that was read
+ * before stays valid. This module itself never saves an empty file.
  */
 export function isBeingWritten({ exists, text }: EnvSnapshot): boolean {
   return exists && text === "";
@@ -46,17 +46,17 @@ export function readEnvFile(path: string): EnvSnapshot {
 
 /** A `.env` to be written. */
 export interface EnvFile {
-  /** The path as the user named it. */
+  /** The path as the user wrote it. */
   readonly path: string;
   /** The file that the path finally links to; `undefined` if it is not known yet. */
   readonly target?: string;
 }
 
-/** Time for which an empty file may be one that an editor is writing. */
+/** Time to wait for an editor to fill an empty file. */
 const EDITOR_MS = 200;
 const EDITOR_STEP_MS = 20;
 
-/** Reads a `.env` before an edit. Gives an editor that is writing it a moment to finish. */
+/** Reads a `.env` before an edit. If an editor is writing the file, first waits a moment. */
 export async function readSettledEnvFile(path: string): Promise<EnvSnapshot> {
   let now = readEnvFile(path);
   for (let ms = 0; isBeingWritten(now) && ms < EDITOR_MS; ms += EDITOR_STEP_MS) {
@@ -67,7 +67,7 @@ export async function readSettledEnvFile(path: string): Promise<EnvSnapshot> {
 }
 
 /**
- * Resolves links.
+ * Returns the file to which a path finally links.
  * @throws If the file evidently cannot be written: `ENV_FILE`, or the system's error.
  */
 function targetOf(path: string): string {
@@ -81,11 +81,11 @@ function targetOf(path: string): string {
  *
  * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
  * process. However, each process then refreshes separately, and the later of two simultaneous saves
- * can undo the earlier one, even if that was a logout.
+ * can undo the earlier save, even if the earlier save was a logout.
  *
  * @param waitMs Maximum time to wait for another holder, in milliseconds.
  * @param signal Ends the wait. The reason of the signal is thrown.
- * @param mayCreate Whether to create the lock file. Without it, there may be no lock.
+ * @param mayCreate Whether a missing lock file may be created. If not, there may be no lock.
  * @returns The file and the lock. A file that cannot be written has no lock.
  */
 export async function lockEnvFile(
@@ -125,7 +125,7 @@ interface UpdateOptions {
  * returns `false` to leave the file unchanged.
  * @param options.template The text of a new or empty file before the edit.
  * @returns The previous permission bits of the file; `undefined` if the file did not exist.
- * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the file cannot be written. It is then
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the file cannot be written. The file is then
  * unchanged.
  */
 export async function updateEnvFile(
@@ -143,14 +143,15 @@ export async function updateEnvFile(
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }
-      // Readers would take an empty file for one that an editor is writing.
+      // A line break is saved instead of nothing, because an empty file looks to readers as if an
+      // editor were writing it.
       const next = edited === "" ? "\n" : edited;
       if (edited === text) {
         if (grantsOthers(mode)) Deno.chmodSync(real, 0o600);
         return mode;
       }
-      // An editor does not take the lock. Text that it saved in the meantime is edited again, not
-      // overwritten.
+      // An editor does not take the lock. If an editor saved the file in the meantime, the new text
+      // is edited instead of overwritten.
       const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real)).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
       if (isBeingWritten(now)) now = await readSettledEnvFile(real);
@@ -163,7 +164,8 @@ export async function updateEnvFile(
 }
 
 /**
- * Whether permission bits let other users read or write the file. On Windows the bits have no meaning.
+ * Whether permission bits let other users read or write the file. On Windows the bits have no
+ * meaning.
  */
 export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
@@ -281,7 +283,8 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
 function systemFault(error: unknown): { reason: string; fix: string } {
   if (isInUse(error)) {
     return {
-      reason: "the system denies access: another program has it open, or it is read-only",
+      reason:
+        "the system denies access: another program has the file open, or the file is read-only",
       fix: "close the file in that program, or make it writable",
     };
   }

@@ -12,7 +12,7 @@ import {
   workingFolder,
 } from "../platform/paths.ts";
 
-/** The `.env` to use: the one that the user named, the nearest one, or the user's own one. */
+/** The `.env` to use: the file that the user named, the nearest `.env`, or the user's own file. */
 export interface EnvLocation {
   /** Absolute path, even if the file does not exist yet; `undefined` for memory only. */
   readonly path: string | undefined;
@@ -24,7 +24,7 @@ export interface EnvLocation {
    * - `named`: the user named it.
    * - `found`: it is in the working folder, or above it up to the project root.
    * - `own`: it is the user's own file, for all folders.
-   * - `new`: there is none, so the first save creates one in the working folder.
+   * - `new`: there is no such file, so the first save creates one in the working folder.
    */
   readonly kind: "named" | "found" | "own" | "new";
   /** The folders in which a `.env` was looked for, each with a separator at the end. */
@@ -63,7 +63,7 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
 export function checkEnvFileName(name: string | URL | false): void {
   if (name === false || pathOfUrl(name) !== undefined) return;
   if (typeof name === "string" && name !== "" && !isUrl(name)) return;
-  // An address can contain a password, even if it cannot be parsed, so it is not quoted.
+  // The name is not quoted, because even an address that cannot be parsed can contain a password.
   throw new ConfigError(
     "INVALID_SETTING",
     "Cannot use envFile: it is not the address of a file on this computer",
@@ -107,18 +107,18 @@ export function nearestEnvFile(): EnvLocation {
   return { path: isForeign ? undefined : path, foreign, kind: "new", searched };
 }
 
-/** Looks again for a file that did not exist yet: `init` may have written it in the meantime. */
+/** Looks again for a `.env` that did not exist, because `init` may have written the file since. */
 export function locatedAgain(location: EnvLocation): EnvLocation {
   const { kind, path } = location;
   if (kind !== "new") return location;
   return path !== undefined && infoAt(path) ? { ...location, kind: "found" } : orOwnFile(location);
 }
 
-/** Replaces the location of a new file by the user's own file, if that exists. */
+/** Replaces the location of a new file by the user's own file, if the user has such a file. */
 export function orOwnFile(location: EnvLocation): EnvLocation {
   if (location.kind !== "new") return location;
   const path = ownEnvFile();
-  // A script without the permission works as if there were no such file.
+  // A script that may not read the user's own file works as if there were no such file.
   const info = path !== undefined && mayRead(path) ? infoAt(path) : undefined;
   if (path === undefined || !info?.isFile) return location;
   return isOfAnotherUser(info)
@@ -128,7 +128,7 @@ export function orOwnFile(location: EnvLocation): EnvLocation {
 
 /**
  * Returns the path of the user's own `.env`; `undefined` if the environment does not contain the
- * folder. A relative path would be in the project, so it is ignored.
+ * user's configuration folder. A relative folder would be in the project, so it is ignored.
  */
 export function ownEnvFile(): string | undefined {
   const home = environment("HOME");

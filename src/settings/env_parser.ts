@@ -1,6 +1,6 @@
 // Nearly all `.env` files consist of plain lines, which this file reads one by one. Any other text
-// is left to `parseEnv` of `node:util`, the runtime's parser. Loading it takes 10 to 13 ms, so it
-// is not used for plain lines.
+// is left to `parseEnv` of `node:util`, the runtime's parser. Loading that parser takes 10 to 13
+// ms, so plain lines do not use it.
 
 /** The byte order mark that some editors put before a text. */
 export const BOM = "\ufeff";
@@ -125,9 +125,9 @@ export function parseEnvText(text: string): Map<string, string> {
 
 /**
  * Rewrites text that `parseEnv` misreads. If a value consists of blanks, `parseEnv` uses the next
- * line as the value, so that a token could become the password. It reads a comment after blanks as
- * an assignment. If the text ends in a comment without a line break, `parseEnv` adds blanks to the
- * value.
+ * line as the value, so that a token could become the password. `parseEnv` reads a comment after
+ * blanks as an assignment. If the text ends in a comment without a line break, `parseEnv` adds
+ * blanks to the value.
  */
 function forParser(text: string): string {
   const whole = text.startsWith(BOM) ? text.slice(1) : text;

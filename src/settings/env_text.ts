@@ -41,7 +41,7 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
     };
   }
   const edited = apply(text, changes, own);
-  // The meaning of a plain line does not depend on the lines around it.
+  // A plain line does not change the meaning of other lines, so plain text needs no verification.
   return isPlain || isAsWanted(text, edited, changes) ? edited : {
     problem: "its quotes make it ambiguous where a line ends",
     fix: "correct the quotes in an editor",
@@ -80,9 +80,9 @@ function apply(text: string, changes: Changes, own: readonly Assignment[]): stri
 }
 
 /**
- * Returns the position for new lines. This is the end of the text, but before lines that some
- * readers join with the next line: indented comments and blank lines (`node --env-file`), and a
- * value of blanks (most readers).
+ * Returns the position for new lines: the end of the text, but before any last lines that a reader
+ * would join with a line after them. `node --env-file` does so with indented comments and lines of
+ * blanks, and most readers with a value of blanks.
  */
 function endOfEntries(text: string): number {
   let at = text.length;

@@ -1,4 +1,4 @@
-/** Says where settings were searched in vain, for a call that finds neither settings nor a session. */
+/** Says why no settings were found, for a call that finds neither settings nor a session. */
 import { type Advice, type Fix, fixText } from "../errors/advice.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
 import { folderOf, foldersUp, workingFolder } from "../platform/paths.ts";
@@ -8,8 +8,9 @@ import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTINGS, VARIABLES } from "./options
 import type { Settings } from "./settings.ts";
 
 /**
- * If a login lacks settings, says that the named file does not exist, which folders were searched,
- * or which file was probably meant. Returns `undefined` if the `.env` has settings.
+ * If a login lacks settings, says that the file that the user named does not exist, which folders
+ * were searched, or which file the user probably meant. Returns `undefined` if the `.env` has
+ * settings.
  */
 export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix }) | undefined {
   const { file, location: { path, kind, searched } } = settings;
@@ -19,7 +20,8 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
   if (path === undefined || isComplete || settings.tokenFile === undefined) return undefined;
   if (kind === "named") {
     if (file.exists) return undefined;
-    return { problem: `${path}, named as the .env, does not exist`, fix: "check its path" };
+    const problem = `${path} was specified as the .env file, but it does not exist`;
+    return { problem, fix: "check the path" };
   }
   if (hasSettings(file)) return undefined;
   const other = otherFiles().find((each) => each !== path && hasSettings(readEnvFile(each)));
@@ -50,7 +52,7 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
   };
 }
 
-/** Returns the fix for a call that finds no session either. */
+/** Returns the fix for a call that finds neither settings nor a session. */
 export function loginAfter({ fix }: { readonly fix: Fix }): Fix {
   return [fixText(fix), ", then run ", { call: "login" }, " (a portal string needs no settings)"];
 }
@@ -62,11 +64,13 @@ function hasSettings({ values }: EnvSnapshot): boolean {
   );
 }
 
-/** Lists the `.env` files above the working folder, even above the project root, and the user's own. */
+/**
+ * Lists the `.env` files above the working folder, even above the project root, and the user's own.
+ */
 function otherFiles(): string[] {
   const above = [...foldersUp(workingFolder() ?? "/")].slice(1).map((folder) => `${folder}.env`);
   return [...above, ownEnvFile()].filter((path) => path !== undefined)
-    // A suggestion is not worth a permission prompt.
+    // A file that Deno would prompt for is skipped: a suggestion is not worth a permission prompt.
     .filter(mayRead)
     .filter((path) => {
       const info = infoAt(path);

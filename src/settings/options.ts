@@ -20,14 +20,14 @@ export interface ProviderDialect {
   domain?: string;
 }
 /**
- * The settings of a session. An option overrides the environment variable in parentheses, which overrides
- * the line of the same name in the `.env`.
+ * The settings of a session. An option overrides the environment variable in parentheses, which
+ * overrides the line of the same name in the `.env`.
  */
 export interface SessionOptions {
   /**
-   * Path or file URL of the `.env`; `false`: memory only (`AUTH_ENV_FILE`, environment only). Default:
-   * the nearest `.env` from the working folder up to the project root, or else the user's own file,
-   * which `platform-auth init --global` writes.
+   * Path or file URL of the `.env`; `false`: memory only (`AUTH_ENV_FILE`, environment only).
+   * Default: the nearest `.env` from the working folder up to the project root, or else the user's
+   * own file, which `platform-auth init --global` writes.
    */
   envFile?: string | URL | false;
   /** Address of the token endpoint, `https:` or loopback `http:` (`AUTH_URL`). */
@@ -68,8 +68,8 @@ export interface SessionOptions {
    */
   refreshSecretHash?: "auto" | "send" | "omit";
   /**
-   * Address of the API (`API_BASE_URL`). Relative paths are resolved against it, and its origin may
-   * receive the token.
+   * Address of the API (`API_BASE_URL`). Relative paths are resolved against this address, and its
+   * origin may receive the token.
    */
   apiBaseUrl?: string | URL;
   /** Further origins that may receive the token (`API_ALLOWED_ORIGINS`, separated by commas). */
@@ -94,8 +94,8 @@ export interface SessionOptions {
   timeoutMs?: number;
   /**
    * A command that prints an access token, bare or as the JSON of `platform-auth token --json`
-   * (`AUTH_TOKEN_COMMAND`, environment only). A string is split at blanks and quotes; no shell is used.
-   * Such a session never logs in, refreshes or stores tokens itself.
+   * (`AUTH_TOKEN_COMMAND`, environment only). A string is split at blanks and quotes; no shell is
+   * used. A session with a command never logs in, refreshes or stores tokens itself.
    */
   tokenCommand?: string | readonly string[];
   /**
@@ -111,8 +111,8 @@ export interface SessionOptions {
   storeKey?: string;
   /**
    * Receives what the session does: the settings that it read, why it refreshed tokens, where it
-   * sent requests. An event contains no secret. `AUTH_LOG=info` or `debug` (environment only) writes
-   * the events as lines to standard error. An error of this function is ignored.
+   * sent requests. An event contains no secret. `AUTH_LOG=info` or `debug` (environment only)
+   * writes the events as lines to standard error. An error of this function is ignored.
    */
   log?: (event: LogEvent) => void;
   /** Replaces `fetch`, for tests. */
@@ -145,9 +145,10 @@ export interface Setting<Type extends string = string> {
   /** Types of the option's value. */
   readonly types: readonly Type[];
   /**
-   * The places where a value is read from if the option is not set. A `.env` may be part of a
-   * copied project, so it must not run commands or send tokens elsewhere. A session made with
-   * `createSession()` takes no tokens from the environment.
+   * The places where a value is read from if the option is not set. The command and the store are
+   * not read from a `.env`, which may be part of a copied project and must not move the tokens.
+   * `environment of the default session`: a session made with `createSession()` does not read the
+   * variable, because such a session takes no tokens from the environment.
    */
   readonly readFrom:
     | "environment and file"
@@ -233,7 +234,7 @@ const TABLE = {
   username: {
     variable: "USERNAME",
     types: ["string"],
-    // Read from the environment only together with the password.
+    // A user name in the environment is used only together with a password in the environment.
     readFrom: "environment and file",
     identity: "in a store",
   },
@@ -293,7 +294,7 @@ const TABLE = {
   storeKey: {
     variable: "AUTH_STORE_KEY",
     types: ["string"],
-    // A key alone does not decide where tokens are sent, so any session may read it.
+    // A key alone does not decide where tokens are sent, so any session may read the variable.
     readFrom: "environment",
     identity: "yes",
     secret: true,
@@ -381,8 +382,9 @@ export function parseTimeout(text: string | undefined): number | undefined {
 }
 
 /**
- * Splits a command into program and arguments, without a shell: blanks separate words, single or double
- * quotes keep blanks together, and other characters, such as a backslash in a path, are literal.
+ * Splits a command into program and arguments, without a shell: blanks separate words, single or
+ * double quotes keep blanks together, and other characters, such as a backslash in a path, are
+ * literal.
  *
  * @returns `undefined` if a quote is not closed, or there is no program.
  */

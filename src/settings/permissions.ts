@@ -28,7 +28,7 @@ export function neededPermissions(
     const [name, file] of [["read", settings.envFile], ["write", settings.tokenFile]] as const
   ) {
     if (file === undefined) continue;
-    // The search for the user's own file begins in the working folder.
+    // The search for the user's own file begins in the working folder, which must be readable.
     const searched = name === "read" && settings.location.kind === "own" ? ["."] : [];
     const folders = [...searched, ...foldersOf(file)];
     needed.push({
@@ -42,7 +42,7 @@ export function neededPermissions(
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
-    // Text such as localhost:8000 is parsed as a URL without a host.
+    // Text such as localhost:8000 is parsed as a URL without a host, for which no flag is possible.
     .filter(({ host }) => host !== "");
   const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
   needed.push({

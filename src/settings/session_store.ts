@@ -1,12 +1,12 @@
 /**
- * A session as plain JSON. Its members are the lines that a `.env` would contain, such as
- * `ACCESS_TOKEN` and `REFRESH_TOKEN`; a later version may add some. They are secrets. After a
- * logout, the record has no members.
+ * A session as plain JSON. The members are the lines that a `.env` would contain, such as
+ * `ACCESS_TOKEN` and `REFRESH_TOKEN`; a later version may add members. The values are secrets.
+ * After a logout, the record has no members.
  */
 export type SessionRecord = Readonly<Record<string, string>>;
 
 /**
- * A place of the program's own for a session, such as a row in a database that all workers share.
+ * A program's own store for a session, such as a row in a database that all workers share.
  * Use one object for each session: another object means another account. `checkStore()` of the
  * sandbox module tests an implementation.
  *
@@ -34,15 +34,15 @@ export interface SessionStore {
    */
   read(): Promise<SessionRecord | undefined>;
   /**
-   * Takes the lock of the store, reads the record, calls `change` once with it, stores what `change`
-   * returns, and releases the lock.
+   * Takes the lock of the store, reads the record, calls `change` once with it, stores what
+   * `change` returns, and releases the lock.
    *
    * - The lock is exclusive for all processes that share the record.
-   * - `undefined` means that the record stays as it is.
+   * - If `change` returns `undefined`, the record stays unchanged.
    * - If `change` rejects, stores nothing, releases the lock and rejects with the same error.
    * - `change` may take as long as a refresh (`timeoutMs`, by default 30 seconds). A lock that
    *   expires by itself must last longer.
-   * - An update within `change` would wait for itself forever.
+   * - `change` must not call `update()`: each would wait for the other forever.
    */
   update(
     change: (now?: SessionRecord) => Promise<SessionRecord | undefined>,

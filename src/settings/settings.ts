@@ -82,7 +82,7 @@ export class Settings {
     ];
   }
 
-  /** Returns the value as text; `undefined` if it is not set. */
+  /** Returns the value of a setting as text; `undefined` if the setting is not set. */
   text(name: SettingName): string | undefined {
     return this.#found.get(name)?.text.reveal();
   }
@@ -109,12 +109,12 @@ export class Settings {
     return parseTimeout(this.text("timeoutMs")) ?? DEFAULT_TIMEOUT_MS;
   }
 
-  /** The address of the portal; `undefined` if it is not set or must not become a link. */
+  /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
     return portalAddress(this.text("portalUrl") ?? "");
   }
 
-  /** Returns where the value came from; `undefined` if it is not set. */
+  /** Returns where the value of a setting came from; `undefined` if the setting is not set. */
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
   }
@@ -131,8 +131,8 @@ export class Settings {
   }
 
   /**
-   * The user name or the password, if the environment contains only one of them. It is not used
-   * alone.
+   * The user name or the password, if the environment contains only one of the two. One without the
+   * other is not used.
    */
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
@@ -149,10 +149,10 @@ export class Settings {
  * Collects the settings. Options override the environment, which overrides the `.env`. Variables
  * that would need a permission prompt are skipped.
  *
- * @param isDefault Whether these are the settings of the default session, which reads all variables
- * and uses the nearest `.env`, or the user's own one, if none is named.
- * @param earlier Earlier settings. Their `.env` is read again. Another file is used only if theirs
- * never existed.
+ * @param isDefault Whether these are the settings of the default session. The default session reads
+ * all variables. If the user names no file, it uses the nearest `.env` or the user's own file.
+ * @param earlier Earlier settings, whose `.env` is read again. Another file is used only if that
+ * file never existed.
  * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character.
  */
 export function resolveSettings(
@@ -177,7 +177,8 @@ export function resolveSettings(
     for (const name of SETTING_NAMES) {
       if (!mayStandIn(origin, name, isDefault)) continue;
       if (hasEndpoint && isEndpointName(name)) continue;
-      // The dialect of a weaker source must not complete a host.
+      // Without AUTH_URL, the dialect provides missing parts of the host. These must not come from
+      // a weaker source than the other parts.
       if (name === "provider" && hasEndpoint && !found.has("authUrl")) continue;
       if (name === "username" || name === "password") put(name, pair[name], origin);
       else put(name, read(VARIABLES[name]), origin);
@@ -220,7 +221,7 @@ function mayStandIn(
   return origin === "environment" && (isDefault || readFrom === "environment");
 }
 
-/** Whether blank text is a value. If not, it means that the setting is not set. */
+/** Whether blank text is a value. If not, blank text means that the setting is not set. */
 function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boolean {
   const { blank } = SETTINGS[name];
   if (blank === "value if empty") return text === "";

@@ -11,7 +11,7 @@ import type { Settings } from "./settings.ts";
 
 /** A guess at what the user meant by a setting. */
 export interface Suggestion extends Advice {
-  /** The setting; `undefined` if the guess concerns all of them. */
+  /** The setting; `undefined` if the guess concerns all settings. */
   readonly about?: SettingName;
   readonly fix: Fix;
 }
@@ -45,7 +45,7 @@ function halfPair(set: "username" | "password"): Suggestion {
     about,
     problem: `the environment has ${VARIABLES[set]}, which is used only together with ` +
       VARIABLES[about],
-    fix: `set ${VARIABLES[about]} there, too`,
+    fix: `also set ${VARIABLES[about]} in the environment`,
   };
 }
 
@@ -60,12 +60,12 @@ function cutValues(settings: Settings): Suggestion[] {
   const found = new Map<string, Suggestion>();
   for (const [, key = "", value = "", next = ""] of (file.text ?? "").matchAll(ENDS_AT_HASH)) {
     const about = SETTING_NAMES.find((name) => VARIABLES[name] === key);
-    // A line within the value of another key is not an assignment.
+    // A line within the value of another key is not an assignment, so it is skipped.
     if (about === undefined || file.values.get(key) !== value.trimEnd()) continue;
     if (![undefined, "file"].includes(settings.origin(about))) continue;
     const isApart = /\s$/.test(value) && value.trim() !== "";
-    // After a blank, a # almost always begins a comment, but a secret that was cut off is hard to
-    // notice.
+    // After a blank, a # almost always begins a comment. Only secrets are reported in this case,
+    // because a secret that was cut off is hard to notice.
     if (isApart ? !SETTINGS[about].secret : next === "" || /\s$/.test(value)) continue;
     found.set(key, {
       about,
@@ -76,7 +76,9 @@ function cutValues(settings: Settings): Suggestion[] {
   return [...found.values()];
 }
 
-/** Names that other tools use, reduced as by `plainName()`. They are looked for only in the `.env`. */
+/**
+ * Names that other tools use, reduced as by `plainName()`. They are looked for only in the `.env`.
+ */
 const LIKELY: Readonly<Record<string, SettingName>> = {
   CLIENTID: "clientId",
   CLIENTSECRET: "clientSecret",

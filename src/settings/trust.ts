@@ -17,12 +17,13 @@ import { displayPath } from "../platform/paths.ts";
 /** The settings with the hosts that receive secrets. */
 const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 
-/** The settings that contain a secret, or lead to one. */
+/** The settings that contain a secret or provide tokens. */
 const SECRETS = ["password", "clientSecret", "tokenCommand", "store"] as const;
 
 /**
- * The variable that says for which hosts in which `.env` the `ACCESS_TOKEN` is meant. A session sets
- * both together, so that a child process in the same folder can use them.
+ * The variable that contains the path and the hosts of the `.env` for which `ACCESS_TOKEN` is
+ * meant. A session sets this variable together with `ACCESS_TOKEN`, so that a child process in the
+ * same folder may send the token to these hosts.
  */
 export const TOKEN_FILE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
 
@@ -37,11 +38,11 @@ export interface Withheld extends Advice {
   readonly names: readonly SettingName[];
 }
 
-/** The values that a session may use. If these change, the tokens in memory are dropped. */
+/** What a session may use of a `.env` and the environment. A change drops the tokens in memory. */
 export interface Trust {
-  /** If set, the hosts in the file are not used, and nothing is stored in it. */
+  /** If set, the hosts in the file are not used, and nothing is stored in the file. */
   readonly withheld?: Withheld;
-  /** Whether the hosts in a found file are used, so that tokens of the environment are not. */
+  /** Whether the hosts in a found file are used, but not the tokens from the environment. */
   readonly isFound: boolean;
   /** The value of {@linkcode TOKEN_FILE_VARIABLE}; `undefined` if no host in the file is used. */
   readonly tokenFile?: string;
@@ -73,15 +74,16 @@ export function trustIn(
     isFound: false,
     withheld: {
       names,
-      problem: `${variables} in ${displayPath(path)} must not receive ${secrets.join(" and ")} ` +
-        "from the environment: this file was found, not named",
+      problem: `the hosts in ${displayPath(path)} (${variables}) must not receive ` +
+        `${secrets.join(" and ")} from the environment: ` +
+        "this file was found automatically, not specified",
       fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path} (--env-file in a terminal); or ` +
         `set the addresses in the environment, or unset ${secrets.join(" and ")}`,
     },
   };
 }
 
-/** Whether a secret comes from the environment, and the file does not contain it, too. */
+/** Whether a secret comes from the environment and is not also in the file. */
 function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, found: Found) {
   const { text, origin } = found(name) ?? {};
   if (origin !== "environment" || text === "") return false;
@@ -90,8 +92,9 @@ function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, 
 }
 
 /**
- * The variables with tokens that a session would use. It does not use them if the file contains a
- * session, if they belong to another app client, or if they are no longer of use.
+ * The variables with tokens that a session would use. A session does not use these tokens if the
+ * file contains a session, if the tokens belong to another app client, or if they have expired and
+ * cannot be refreshed.
  */
 function tokensInUse({ values }: EnvSnapshot, clientId: string | undefined): string[] {
   if (values.get("ACCESS_TOKEN") || values.get("REFRESH_TOKEN")) return [];

@@ -8,8 +8,8 @@ import { printing, scriptCommand } from "../support/token_command.ts";
 const HIDDEN = jwt({ sub: "somebody else" });
 const json = (fields: unknown) => printing(JSON.stringify(fields));
 const late = "console.log('\\n'.repeat(3e5)); console.log(Deno.args[0]);";
-const NO_TOKEN = /printed no token; make it print only a token/;
-const TOO_LONG = /printed more than 256 KiB; make it print only a token/;
+const NO_TOKEN = /printed no token; make the command print only a token/;
+const TOO_LONG = /printed more than 256 KiB; make the command print only a token/;
 const WITHHELD = /status 1 and printed: \[withheld/;
 const cases: [string, SessionOptions["tokenCommand"], RegExp][] = [
   ["is missing", ["no-such-program-here"], /program no-such-program-here was not found/],

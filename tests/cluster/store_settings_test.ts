@@ -10,7 +10,8 @@ import { printing } from "../support/token_command.ts";
 import { call } from "./in_cluster.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 
-const NO_ADDRESS = /it is not an address such as rediss:.*correct it \(write a literal % as %25\)/;
+const NO_ADDRESS =
+  /it is not an address such as rediss:.*correct the address \(write a literal % as %25\)/;
 const cases: [string, SessionOptions, string, RegExp][] = [
   ...[
     "127.0.0.1:6379",

@@ -177,7 +177,7 @@ subject(NO_SHELL, "the Python page", (test) => {
         assertEquals(code, 1);
         assertMatch(
           stderr,
-          /\nRuntimeError: There is no session \(.*empty\.env.* does not exist\); check its path, .*\n$/,
+          /\nRuntimeError: There is no session \(.*empty\.env.* does not exist\); check the path, .*\n$/,
         );
       }),
   });

@@ -110,9 +110,12 @@ Deno.test("a named file that does not exist is reported", () =>
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
     const told = await toldIn(root, { AUTH_ENV_FILE: "other.env" });
     const path = join(root, "other.env");
-    assertStringIncludes(told.login, `${path}, named as the .env, does not exist; check its path`);
+    assertStringIncludes(
+      told.login,
+      `${path} was specified as the .env file, but it does not exist; check the path`,
+    );
     assert(!told.login.includes("has settings"), told.login);
-    assertStringIncludes(told.token, `NO_SESSIONThere is no session (${path}, named as `);
+    assertStringIncludes(told.token, `NO_SESSIONThere is no session (${path} was specified as `);
   }));
 
 Deno.test("a nearer .env of another program is reported as the reason why the user's own file is not used", () =>

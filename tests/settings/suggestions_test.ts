@@ -117,8 +117,13 @@ Deno.test("half of user name and password in the environment: the other half is 
       const { code, message } = await rejection(session.login({ strategy: "environment" }));
       assertEquals(code, "MISSING_SETTINGS");
       const together = `the environment has ${half}, which is used only together with ${other}`;
-      assertMatch(message, new RegExp(`: missing ${other}; ${together}; set ${other} there, too`));
-      assertEquals(await warnings(session, half), [`${together}; set ${other} there, too`]);
+      assertMatch(
+        message,
+        new RegExp(`: missing ${other}; ${together}; also set ${other} in the environment`),
+      );
+      assertEquals(await warnings(session, half), [
+        `${together}; also set ${other} in the environment`,
+      ]);
     });
   }
   // A name in the .env and a password in the environment are no pair.

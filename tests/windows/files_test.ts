@@ -63,7 +63,10 @@ testNeeding(
       using _ = openElsewhere(world.envFile);
       const { warnings, state } = await world.session.login();
       assertEquals(state, "valid");
-      assertMatch(warnings.join(), /another program has it open.*close the file in that program/);
+      assertMatch(
+        warnings.join(),
+        /another program has the file open.*close the file in that program/,
+      );
       assertEquals(await Deno.readTextFile(world.envFile), "MINE=1\r\n");
     }
     assertEquals((await world.session.refresh()).warnings, []);

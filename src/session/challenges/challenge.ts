@@ -35,7 +35,7 @@ export interface Challenge {
   readonly parameters: Readonly<Record<string, string>>;
   /** The values that an answer must contain; empty if this module cannot answer the step. */
   readonly asks: readonly ChallengeAsk[];
-  /** The number of this attempt at the step: 1, and after each refused answer 2 and then 3. */
+  /** The number of this attempt, from 1 to 3. Each refused answer leads to the next attempt. */
   readonly attempt: number;
   /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
@@ -181,8 +181,8 @@ export class ChallengeError extends AuthError {
 type Respond = (answers: Answers) => Promise<SessionStatus>;
 
 /**
- * Makes the error for a step. Other files use this function, because the constructor of the class is
- * not public. `respond` answers the step in a later call.
+ * Makes the error for a step. The public class has a private constructor, so this function calls
+ * the constructor. `respond` answers the step in a later call.
  */
 export function challengeError(
   ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge, respond?: Respond]

@@ -35,7 +35,7 @@ export interface StepSupport {
   /** Loads the code that displays a key for an authenticator app. */
   keyDisplay(): Promise<KeyDisplay>;
   /**
-   * Runs the rest of the login in a later call, and saves its result as `login()` does.
+   * Runs the rest of the login in a later call, and saves the tokens as `login()` does.
    *
    * @param work The rest of the login. `isWanted` is false if a later login or logout took effect.
    */

@@ -25,7 +25,7 @@ interface Package {
 
 interface Details {
   readonly cause?: unknown;
-  /** The next step for the user. Default: start the store or correct its address. */
+  /** The next step for the user. Default: start the store or correct the store's address. */
   readonly fix?: string | undefined;
   /** Whether further attempts are useless until a user changes something. */
   readonly isPermanent?: boolean | undefined;
@@ -121,13 +121,13 @@ const KNOWN: readonly KnownError[] = [
   },
   {
     pattern: /NOPERM|user executing the script/,
-    problem: "the user of AUTH_STORE lacks the permission for a command",
+    problem: "it does not allow the user in AUTH_STORE to run a command that a session needs",
     fix: "grant this user the commands listed in docs/clusters.md, and try again",
     isPermanent: true,
   },
   {
     pattern: /ERR DB index/,
-    problem: "it has no database with this number",
+    problem: "it has no database with the number in AUTH_STORE",
     fix: "correct the number at the end of AUTH_STORE, such as /0, and try again",
     isPermanent: true,
   },
@@ -145,7 +145,9 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /OOM|MISCONF|LOADING/,
     problem: NO_WRITES,
-    fix: "check in its log whether it is starting or lacks memory or disk space, and try again",
+    fix:
+      "check in the server's log whether the server is starting or lacks memory or disk space, " +
+      "and try again",
   },
 ];
 
@@ -154,8 +156,8 @@ export const CHECK_SERVER =
   "check that AUTH_STORE is the address of a Redis (6.2 or later) or Valkey server, and try again";
 
 /**
- * Explains an error of the client. The client's own message may contain the address with a
- * password, so it is not shown.
+ * Explains an error of the client. The client's own message is not shown, because it may contain
+ * the address with a password.
  */
 function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   if (error instanceof Unreachable) return error;

@@ -34,13 +34,13 @@ import {
 } from "./store_script.ts";
 
 /**
- * Time limit of one request. It is short: a retry opens a new connection, which may reach another
- * server.
+ * Time limit of one request. The limit is short, because a retry opens a new connection, which may
+ * reach another server.
  */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request if the token is still valid. The last attempt gets this time even if none
- * is left: the process may have been suspended.
+ * Time limit of a request if the token is still valid. The last attempt gets this time even if no
+ * time is left, because the process may have been suspended.
  */
 const BRIEF_MS = 250;
 /**
@@ -53,27 +53,30 @@ const LONGEST_PAUSE_MS = 1_000;
 /** A request without the lock. */
 const NO_LOCK: LockRequest = { owner: "", lockMs: 0 };
 
-/** One attempt if the caller can do without the reply. */
+/** A single attempt, for a request whose reply is not needed. */
 const BRIEFLY: Attempts = { ms: 0, isNeeded: false };
 
 /** The time for which a request is repeated. */
 type Attempts = Pick<WaitOptions, "ms" | "isNeeded" | "signal">;
 
-/** The latest record. Either the store has it, or the next request sends it. */
+/** The latest record. Either the store has this record, or the next request sends it. */
 interface Known extends Kept {
   readonly stored: Stored;
 }
 
 /**
  * Stores a session on a Redis or Valkey server, so that other machines can use it. Each request
- * contains the latest record that this process knows. This restores the data if the server lost it,
- * and saves tokens that could not be saved earlier.
+ * contains the latest record that this process knows. The request thereby restores a record that
+ * the server lost, and saves tokens that could not be saved earlier.
  */
 export class RedisStore implements TokenStore {
   #known: Known = { ...NOTHING_KEPT, stored: NOTHING };
-  /** The content that the session last adopted. */
+  /**
+   * The content of the store that the session last adopted. If the content of `#known` differs,
+   * another process wrote in between.
+   */
   #adopted = NOTHING;
-  /** The data in the last reply. */
+  /** The data of the record in the server's last reply. Other data in `#known` is not saved yet. */
   #savedData = "";
   /** The server's clock minus this machine's, in milliseconds. */
   #clockOffsetMs = 0;
@@ -120,7 +123,7 @@ export class RedisStore implements TokenStore {
 
   async update(wait: WaitOptions, change: Change): Promise<Updated> {
     const { world } = this.session.configuration;
-    // The lock expires before other processes stop waiting for it, in case its holder is killed.
+    // If this process is killed, the lock expires before other processes stop waiting for the lock.
     const take = { owner: crypto.randomUUID(), lockMs: Math.ceil(wait.ms * 0.8) };
     const lock = await this.#acquire(take, wait);
     const endsAt = world.monotonic() + take.lockMs;
@@ -130,8 +133,9 @@ export class RedisStore implements TokenStore {
       const write = await change(this.peek(), lock);
       written = write && await this.#write(write);
     } finally {
-      // One request saves the record and releases the lock. It must arrive before the lock expires.
-      // Otherwise, the next holder would use the refresh token that this write replaces.
+      // One request saves the record and releases the lock. The request must arrive before the lock
+      // expires; a later one would let the next holder use the refresh token that this write
+      // replaces.
       const ms = Math.max(written && lock.isHeld ? endsAt - world.monotonic() : 0, ANSWER_MS);
       if (written || lock.isHeld) problem = await this.#release(take, { ms, isNeeded: true });
     }
@@ -194,9 +198,10 @@ export class RedisStore implements TokenStore {
    * the write is not final and another process changed the content.
    */
   async #write({ tokens, isFinal }: Write): Promise<Known | undefined> {
-    // A login or a logout takes the server's time in milliseconds, and a refresh adds 1, so the time
-    // is higher than the number of any earlier record. A refusal adds less than a refresh, so that
-    // the tokens of a late holder of the lock replace it, even after a second refusal.
+    // A login or a logout uses the server's time in milliseconds as its number. A refresh adds 1 to
+    // the number, so a later login or logout has a higher number. A refusal adds less than a
+    // refresh, so that the tokens of a late holder of the lock replace the refusal, and even a
+    // second refusal.
     const { number } = this.#known;
     const serverNow = Math.round(this.session.configuration.world.now() + this.#clockOffsetMs);
     const next = isFinal
@@ -216,8 +221,9 @@ export class RedisStore implements TokenStore {
       return isHeld || isServed?.() === true;
     });
     const isUnreachable = answer instanceof ConfigError;
-    // The store may have granted the lock although its response did not arrive. A store that accepts
-    // no writes can still be read in this way for the tokens that a logout revokes.
+    // The store may have granted the lock although its response did not arrive. The reply to the
+    // release also contains the record, even if the store accepts no writes, so that a logout can
+    // revoke the tokens in the record.
     if (isUnreachable || wait.signal?.aborted) await this.#release(take, BRIEFLY);
     wait.signal?.throwIfAborted();
     const isHeld = !isUnreachable && answer.isHeld;
@@ -344,12 +350,12 @@ export class RedisStore implements TokenStore {
   }
 }
 
-/** Returns tokens as JSON. Its members are the lines that a `.env` would contain. */
+/** Returns tokens as a JSON object, whose members are the lines that a `.env` would contain. */
 function serialized(tokens: Tokens): Secret {
   return new Secret(JSON.stringify(recordOf(tokens)));
 }
 
-/** Reads such JSON. Returns `undefined` for any other text. */
+/** Reads the JSON that `serialized()` makes. Returns `undefined` for any other text. */
 function linesIn(text: string): Record<string, string | undefined> | undefined {
   const value = parsedJson(text);
   const isLines = typeof value === "object" && value !== null &&

@@ -29,7 +29,7 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   if (url === undefined) {
     throw invalid(
       "it is not an address such as rediss://user:password@host:6379/0#account",
-      "correct it (write a literal % as %25) and try again",
+      "correct the address (write a literal % as %25) and try again",
     );
   }
   const host = hostAndPort(url);
@@ -51,8 +51,8 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
   url.hash = "";
   const parts = [URL.parse(endpoint ?? "")?.host, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
-  // The number is that of the format. The braces make Redis keep all keys of a session on one node
-  // of a cluster.
+  // The 2 is the version of the record's format. The braces make Redis keep all keys of a session
+  // on one node of a cluster.
   return { url, host, name: `platform-auth:2:{${name}}`, account, key, isOpen };
 }
 

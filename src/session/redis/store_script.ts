@@ -1,7 +1,7 @@
 import { CHECK_SERVER, type Connection, Unreachable } from "./connection.ts";
 import { REFRESH_DAYS } from "../../provider/tokens.ts";
 
-/** The record of a session in the store. The one with the highest number is the latest. */
+/** The record of a session in the store. The record with the highest number is the latest. */
 export interface Kept {
   /** `0` if the store contains no record of this module. */
   readonly number: number;
@@ -11,8 +11,9 @@ export interface Kept {
 
 export const NOTHING_KEPT: Kept = { number: 0, data: "" };
 
-/** The process that takes or releases the lock. */
+/** The part of a request that takes or releases the lock. */
 export interface LockRequest {
+  /** A random id of the update that takes the lock. */
   readonly owner: string;
   /** Time after which the lock expires, in milliseconds; `0` releases the lock. */
   readonly lockMs: number;
@@ -30,9 +31,9 @@ export interface Answer {
 const KEEP_MS = REFRESH_DAYS * 86_400_000;
 
 /**
- * Stores the record if it is later than the stored one, takes or releases the lock, and returns the
- * latest record, in one atomic step that can safely be repeated: the lock is granted again to the
- * same owner. Text without a number that this module could have written is replaced.
+ * In one atomic step, stores the record if it is later than the stored record, takes or releases
+ * the lock, and returns the latest record. The step can safely be repeated, because the lock is
+ * granted again to the same owner. Stored text that this module cannot have written is replaced.
  */
 const SCRIPT = `
 local stored = redis.call('GET', KEYS[1]) or ''

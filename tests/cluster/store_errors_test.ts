@@ -16,13 +16,13 @@ const troubles: [string, string, (url: string) => string, RegExp][] = [
     "lets its user do too little",
     "ACL SETUSER limited on >Limited-Word-1 ~* +get",
     (url) => url.replace("//", "//limited:Limited-Word-1@"),
-    /: the user of AUTH_STORE lacks the permission for a command; grant this user the commands listed in docs\/clusters.md/,
+    /: it does not allow the user in AUTH_STORE to run a command that a session needs; grant this user the commands listed in docs\/clusters.md/,
   ],
   [
     "has no memory left",
     "CONFIG SET maxmemory 1",
     (url) => url,
-    /: it accepts no writes at the moment; check in its log whether it is starting or lacks memory/,
+    /: it accepts no writes at the moment; check in the server.s log whether the server is starting or lacks memory/,
   ],
 ];
 for (const [what, line, addressOf, message] of troubles) {

@@ -93,7 +93,7 @@ clusterTest(
         warnings: [message],
       }));
       const found = warnings.join();
-      assertMatch(found, /lacks the permission for a command/, word);
+      assertMatch(found, /does not allow the user in AUTH_STORE to run a command/, word);
       await server.tell(`ACL SETUSER worker ${word}`);
     }
   },

@@ -21,7 +21,7 @@ clusterTest(
     const [[level, message, fix] = []] = await found();
     assertEquals(level, "fail");
     assertMatch(message ?? "", /it accepts no writes at the moment$/);
-    assertMatch(fix ?? "", /^check in its log/);
+    assertMatch(fix ?? "", /^check in the server.s log/);
     // Its content is read, and tried at the API.
     const token = (await session().doctor()).checks.find(({ name }) => name === "token");
     assertEquals([token?.level, world.refreshes()], ["ok", 0]);
@@ -65,7 +65,7 @@ clusterTest(
     assertEquals(code, "STORE_UNREACHABLE");
     assertMatch(
       message,
-      /on all devices; the store at \S+ still contains the tokens\); check in its log.* and try again/,
+      /on all devices; the store at \S+ still contains the tokens\); check in the server.s log.* and try again/,
     );
     await server.tell("CONFIG SET maxmemory 0");
     // The write that failed is made now.

@@ -29,8 +29,6 @@ export interface CognitoLocalOptions {
    * The name that users type to log in. With "email", the provider knows them by a UUID instead.
    */
   signIn: "username" | "email";
-  /** Stands for the organisation's own rule, which is asked before each token. Default: there is none. */
-  rule?: () => Response;
 }
 
 export interface CognitoLocal extends AsyncDisposable {
@@ -55,17 +53,9 @@ export interface CognitoLocal extends AsyncDisposable {
 async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoLocal> {
   const folder = await Deno.makeTempDir({ prefix: "cognito-local-" });
   await Deno.mkdir(`${folder}/.cognito`);
-  const rules = options.rule && Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    options.rule,
-  );
-  const withRule = rules && {
-    TriggerFunctions: { PreTokenGeneration: "PreTokenGeneration" },
-    LambdaClient: { endpoint: `http://127.0.0.1:${rules.addr.port}`, maxRetries: 0 },
-  };
   await Deno.writeTextFile(
     `${folder}/.cognito/config.json`,
-    JSON.stringify({ UserPoolDefaults: { UsernameAttributes: [] }, ...withRule }),
+    JSON.stringify({ UserPoolDefaults: { UsernameAttributes: [] } }),
   );
   // The emulator writes its configured port, not the one it got, into tokens: 0 is no choice.
   const port = freePort();
@@ -74,7 +64,6 @@ async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoL
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> =>
     closing ??= emulator.end().finally(async () => {
-      await rules?.shutdown();
       await Deno.remove(folder, { recursive: true });
     });
   try {

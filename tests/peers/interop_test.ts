@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   createSession,
   ProviderError,
@@ -85,43 +85,3 @@ for (const signIn of ["username", "email"] as const) {
     });
   });
 }
-
-const RULES = {
-  keep: () => Response.json({ response: {} }),
-  refuse: () =>
-    Response.json({ errorMessage: "Only from the office network" }, {
-      headers: { "x-amz-function-error": "Unhandled" },
-    }),
-  fail: () => new Response("null", { status: 400 }),
-};
-let rule: keyof typeof RULES = "keep";
-const name = "an organisation's own rule at an identity provider of others is told as what it is";
-cognitoLocalTest(name, { signIn: "username", rule: () => RULES[rule]() }, async (provider) => {
-  const { url: authUrl, clientId, clientSecret, userPoolId, username, password } = provider;
-  const session = createSession({
-    authUrl,
-    provider: "aws",
-    clientId,
-    clientSecret,
-    userPoolId,
-    username,
-    password,
-  });
-  await session.login();
-  for (const call of [() => session.login({ force: true }), () => session.refresh()]) {
-    rule = "refuse";
-    const refused = await assertRejects(call, ProviderError);
-    assertEquals([refused.code, refused.providerCode, refused.attempts], [
-      ...["REJECTED", "UserLambdaValidationException", 1],
-    ]);
-    assertMatch(refused.problem, /a rule of your platform.*Only from the office network/);
-    rule = "fail";
-    const failed = await assertRejects(call, ProviderError);
-    assertEquals([failed.code, failed.attempts], ["REJECTED", 4]);
-    assertMatch(failed.problem, /a program of your platform that checks each request failed/);
-    assertMatch(`${failed.providerCode}`, /^UnexpectedLambdaException/);
-    assertEquals(session.status().state, "valid");
-    rule = "keep";
-    await call();
-  }
-});

@@ -1,6 +1,6 @@
 /** Operations of the sandbox's token endpoint beside login and refresh. */
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { type Answer, type Body, fault, sandboxAt, sandboxTest } from "../requests.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { type Answer, type Body, fault, sandboxTest } from "../requests.ts";
 import {
   enter,
   newestCode,
@@ -131,11 +131,3 @@ for (const [what, fields, responses, expected] of FAULTS) {
     },
   );
 }
-
-Deno.test("addUser() refuses a challenge whose code could not be sent", () => {
-  const { sandbox } = sandboxAt();
-  const user = { username: "ada", password: "x" };
-  assertThrows(() => sandbox.addUser({ ...user, challenge: "SMS_MFA" }), TypeError, '"phone"');
-  assertThrows(() => sandbox.addUser({ ...user, challenge: ["EMAIL_OTP"] }), TypeError, '"email"');
-  assertThrows(() => sandbox.addUser({ ...user, challenge: "sms" }), TypeError, "challenge name");
-});

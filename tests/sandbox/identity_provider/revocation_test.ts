@@ -67,23 +67,3 @@ sandboxTest(
     assertEquals(await refresh(sandbox, RefreshToken), "200");
   },
 );
-
-sandboxTest(
-  "GlobalSignOut ends all logins of the user, and no others",
-  {},
-  async ({ sandbox }) => {
-    const ada = { username: "ada", password: "Other-1" };
-    sandbox.addUser(ada);
-    const mine = [await logIn(sandbox), await logIn(sandbox)];
-    const theirs = await enter(sandbox, ada);
-    const { status, body } = await signOut(sandbox, mine[0]?.AccessToken);
-    assertEquals([status, body], [200, {}]);
-    for (const { RefreshToken, AccessToken } of mine) {
-      assertEquals(await refresh(sandbox, RefreshToken), REVOKED);
-      assertEquals((await callApi(sandbox, "/v1/whoami", AccessToken)).status, 200);
-      assertMatch(fault(await signOut(sandbox, AccessToken)), /Access Token has been revoked/);
-    }
-    assertEquals(await refresh(sandbox, theirs.result.RefreshToken), "200");
-    assertEquals(await refresh(sandbox, (await logIn(sandbox)).RefreshToken), "200");
-  },
-);

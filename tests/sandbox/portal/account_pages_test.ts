@@ -1,7 +1,7 @@
 /** The pages that replace a user's authenticator app and mailbox. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
-import { enter, respond } from "../identity_provider/steps.ts";
+import { enter, operate, respond } from "../identity_provider/steps.ts";
 import { portalCookie, SAME_SITE, sandboxTest } from "../requests.ts";
 
 async function signedIn(sandbox: Sandbox): Promise<{
@@ -37,4 +37,24 @@ sandboxTest("the authenticator page shows the code that a login accepts, until i
   const next = await page("/authenticator");
   assert(!next.text.includes(code));
   assertEquals(next.headers.get("refresh"), "30");
+});
+
+sandboxTest("an authenticator is set up by pasting the secret or its otpauth address", {
+  challenge: "MFA_SETUP",
+}, async ({ sandbox, clock }) => {
+  const { page, paste } = await signedIn(sandbox);
+  assertMatch((await page("/authenticator")).text, /No code yet/);
+  const { Session } = (await enter(sandbox)).body;
+  const { body } = await operate(sandbox, "AssociateSoftwareToken", { Session });
+  const secret = String(body.SecretCode);
+  const address = `otpauth://totp/platform:student?secret=${secret}&issuer=platform`;
+  assertEquals((await paste(`${address}&digits=8`)).status, 422);
+  for (const valid of [` ${secret.toLowerCase()} `, address]) {
+    const { status, headers } = await paste(valid);
+    assertEquals([status, headers.get("location")], [303, "/authenticator"]);
+    const { text } = await page("/authenticator");
+    assertMatch(text, new RegExp(`>${await sandbox.totp()}<`));
+    assert(!text.includes(secret), "the secret is shown");
+    clock.advance(30);
+  }
 });

@@ -90,7 +90,7 @@ Deno.test("a refusal of user name or password in an address says to leave them o
   const { call } = await closedSession();
   for (const user of ["ada", ":secret-word", "ada:secret-word"]) {
     const { message } = await rejection(call(`https://${user}@api.example/`));
-    assert(message.includes("would replace the token; leave out user name and password"), message);
+    assert(message.includes("would replace the token; remove the user name and password"), message);
   }
 });
 

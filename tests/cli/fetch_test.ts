@@ -287,7 +287,7 @@ Deno.test("a failure to reach, read or save is one sentence without a stack", ()
       [
         ["/x", "-d", "@nothing.json"],
         1,
-        /Cannot read the file nothing\.json of --data: it does not exist; check the path/,
+        /Cannot read the file nothing\.json given with --data: it does not exist; check the path/,
       ],
       [[CSV, "-o", "."], 1, /Cannot save \.: it is a folder; choose a file/],
       [

@@ -99,7 +99,7 @@ Deno.test("init --global says which file the folder uses instead; init without i
     const { stdout } = await init("--global");
     assertMatch(
       stdout,
-      /^config\/platform-auth\/\.env is unchanged\n! this folder uses another file: \.env$/m,
+      /^config\/platform-auth\/\.env is unchanged\n! a login in this folder uses another \.env: \.env$/m,
     );
     // The checks are those of the file that was written.
     assertMatch(stdout, /config\/platform-auth\/\.env.*exists/);
@@ -159,7 +159,7 @@ Deno.test("init without a terminal lists the settings missing from the reply, an
     );
     const nowhere = await desk.run(["init", "--from", "nowhere.txt"]);
     assertEquals(nowhere.code, 1);
-    assertMatch(nowhere.stderr, /Cannot read the file nowhere\.txt of --from: it does not/);
+    assertMatch(nowhere.stderr, /Cannot read the file nowhere\.txt given with --from: it does not/);
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
   }));
 
@@ -169,7 +169,10 @@ Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
     await Deno.writeTextFile(desk.envFile, own);
     await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies.lines ?? "");
     const init = await desk.run(["init", "--from", "reply.txt"]);
-    assertMatch(init.stdout, /^! USER_POOL_ID keeps its value, but the reply has another one; /m);
+    assertMatch(
+      init.stdout,
+      /^! USER_POOL_ID keeps its value, although the reply has a different value; /m,
+    );
     const text = await Deno.readTextFile(desk.envFile);
     assert(text.startsWith(own));
     assertEquals(text.slice(own.length).split("\n").map((line) => line.split("=")[0]).sort(), [
@@ -224,7 +227,7 @@ Deno.test("init quotes neither a reply nor an address that was passed as its fil
     for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
-      assertMatch(stderr, /Cannot read the file of --from: .*; check the path/);
+      assertMatch(stderr, /Cannot read the file given with --from: .*; check the path/);
     }
   }));
 
@@ -312,10 +315,10 @@ terminalTest(
 
 testNeeding(
   NO_INTERRUPTS,
-  "init says that a pasted reply has nothing usable, and prompts",
+  "init says that a pasted reply has no settings, and prompts",
   () =>
     atDesk(async (desk) => {
-      const found = "Found nothing usable in the reply; type the values";
+      const found = "Found no settings in the reply; enter each setting at the prompt";
       const seen = await type(desk, [
         [PASTE, `${PASTE_BEGINS}Dear Ada, we will call.${PASTE_ENDS}\r\r`],
         ["token endpoint", "\x03"],

@@ -74,7 +74,7 @@ Deno.test("status says what fetch and token do without a session", () =>
     const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
     assertMatch(
       bare.stdout,
-      /next: fetch and token log in by themselves\n {2}session: no session is saved\n/,
+      /next: the commands fetch and token log in automatically\n {2}session: no session is saved\n/,
     );
     const unnamed = await run(["status"], { env });
     assertMatch(
@@ -83,7 +83,10 @@ Deno.test("status says what fetch and token do without a session", () =>
     );
     await writeEnv(folder, variables);
     const own = await run(["status"]);
-    assertMatch(own.stdout, /next: fetch and token log in by themselves\n.* keeps it in \.env/);
+    assertMatch(
+      own.stdout,
+      /next: the commands fetch and token log in automatically\n.* keeps it in \.env/,
+    );
     assertEquals([bare.code, own.code], [3, 3]);
     const { PASSWORD, USERNAME, ...others } = variables;
     await writeEnv(folder, others);

@@ -11,8 +11,8 @@ const WINDOWS = Deno.build.os === "windows";
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
   // Encodes characters that have a meaning in a URL. Also encodes blanks and control characters,
-  // because the URL parser drops some of them. deno-lint-ignore no-control-regex -- encodes control
-  // characters
+  // because the URL parser drops some of them.
+  // deno-lint-ignore no-control-regex -- encodes control characters
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
   // The URL parser drops the host `localhost` from a file URL, so that the URL no longer names a

@@ -55,8 +55,8 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
     "read the record after taking the lock",
   ],
   leaves: [
-    "update() must leave the record as it is if its function returns undefined",
-    "store nothing then",
+    "update() must leave the record unchanged if its function returns undefined",
+    "store nothing if the function returns undefined",
   ],
   rejects: [
     "update() must reject with the error of its function, and only after the function ended",
@@ -68,7 +68,7 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
   ],
   releases: [
     "update() must release the lock if its function rejects",
-    "release it in a finally block",
+    "release the lock in a finally block",
   ],
   excludes: [
     "only one update() may call its function at a time",
@@ -76,9 +76,12 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
   ],
   reads: [
     "read() must return the last stored record, even during an update()",
-    "read without the lock",
+    "read the record without taking the lock",
   ],
-  empties: ["update() must also store a record without members", "store it, or remove the record"],
+  empties: [
+    "update() must also store a record without members",
+    "store the empty record, or remove it",
+  ],
 };
 
 /** The error of {@linkcode checkStore}: the store breaks a rule. */

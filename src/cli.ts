@@ -1,5 +1,5 @@
 /**
- * The command line, with the same verbs as the library.
+ * The command line. Its commands have the names of the library's functions.
  *
  * ```sh
  * deno install -g -A --no-config -n platform-auth src/cli.ts
@@ -13,11 +13,13 @@ import { answerTo } from "./cli/run.ts";
 import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
 import { linesWritten } from "./platform/log.ts";
 
-/** The advice for `login --portal` in a process that cannot prompt. */
+/**
+ * Advice to log in with the portal's string. The second half is for a process that cannot prompt.
+ */
 const PIPED =
   "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
 
-/** In a terminal, the advice contains commands instead of library calls. */
+/** Makes the advice in messages name commands instead of library calls. */
 const TERMINAL: FrontEnd = {
   call(call) {
     const options = call.call === "login" ? call.options : undefined;

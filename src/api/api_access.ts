@@ -15,7 +15,7 @@ export interface ApiAccess {
    * slash.
    */
   readonly prefixes: readonly string[];
-  /** Whether an environment variable set a proxy when the settings were read. */
+  /** Whether an environment variable named a proxy when the settings were read. */
   readonly proxied: boolean;
   readonly settings: Settings;
 }
@@ -49,8 +49,8 @@ function usable(
 }
 
 /**
- * Makes an address safe to show. The text may contain a password, or be a token instead of an
- * address.
+ * Makes an address from the settings safe to show. The text may contain a password, or may be a
+ * token instead of an address.
  */
 function shownAddress(text: string): string {
   const bare = text.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
@@ -61,16 +61,16 @@ function shownAddress(text: string): string {
  * Returns the address of a call as text, if the token may be sent there.
  *
  * An address is allowed if it begins with an allowed origin and a slash: nothing after that slash
- * can change the host. Parsing takes longer than the rest of the call, so only other addresses are
- * parsed before this check.
+ * can change the host. Parsing takes longer than the rest of the call, so an address is parsed only
+ * if its text does not pass this check.
  *
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent there; `MISSING_SETTINGS`
- * for a relative path without a base.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent to the address;
+ * `MISSING_SETTINGS` if the address is a relative path and `API_BASE_URL` is not set.
  */
 export function addressOf(input: string | URL | Request, access: ApiAccess): string {
   const { base, prefixes } = access;
   const given = typeof input === "string" ? input : input instanceof URL ? input.href : input.url;
-  // A path such as "/v1/stations" is not parsed either.
+  // A path such as "/v1/stations" is appended to the origin without parsing.
   const text = base !== undefined && /^\/[A-Za-z0-9]/.test(given) ? base.origin + given : given;
   if (isAllowed(text, prefixes)) return text;
   const url = URL.parse(text, base);
@@ -117,8 +117,8 @@ function unresolved({ base, settings }: ApiAccess): Error {
 }
 
 /**
- * Returns the path of `API_BASE_URL` if the path of the call begins with a slash and thus replaces
- * it; otherwise `undefined`.
+ * Returns the path of `API_BASE_URL` if the call's own path replaces it because that path begins
+ * with a slash. Returns `undefined` if the call uses the path of `API_BASE_URL`.
  */
 export function droppedPath(
   input: string | URL | Request,
@@ -140,7 +140,7 @@ function whyRefused(url: URL, { base, settings }: ApiAccess): [why: string, fix:
   if (url.username !== "" || url.password !== "") {
     return [
       " because the user name or password in the URL would replace the token",
-      "leave out user name and password",
+      "remove the user name and password from the URL",
     ];
   }
   const otherwise = "or use fetch() for addresses that need no token";

@@ -35,24 +35,25 @@ export interface ApiAccount {
   /** The options of the session, which also determine the token endpoint. */
   readonly configuration: { readonly options: SessionOptions };
   /**
-   * Rereads the settings after an address was refused: the user may have completed the `.env`.
+   * Rereads the settings when this module has refused an address: the user may have added the
+   * address to the `.env` since the settings were read.
    *
-   * @returns The account to use from then on, which differs if the settings have changed to a
-   * different account.
+   * @returns The account for this call and later calls: another one if the settings now name
+   * another account.
    */
   reread(): ApiAccount;
-  /** Returns the tokens if they can be used without a refresh. */
+  /** Returns the tokens if the call can use them without a refresh. */
   fresh(): Tokens | undefined;
   /** Returns valid tokens, refreshed if they are due. */
   tokens(minValidMs?: number, signal?: AbortSignal): Promise<Tokens>;
   /**
-   * Replaces tokens that the API just rejected. Returns `undefined` if no other tokens are
-   * available.
+   * Replaces tokens that the API has just rejected with a 401. Returns `undefined` if no other
+   * tokens are available.
    */
   replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined>;
   /** Whether the API's latest response to the access token was a 401. */
   readonly isRejected: boolean;
-  /** Why the refresh after that 401 failed, if it did. */
+  /** Why the refresh after the API's 401 failed; `undefined` if it did not fail. */
   readonly refreshFailure: Advice | undefined;
   /** Records that the API's latest response to these tokens was a 401, or a success. */
   noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void;
@@ -67,22 +68,25 @@ interface PreparedCall {
   readonly address: string;
   readonly input: string | Request;
   readonly init: RequestInit | undefined;
-  /** The user's headers; `undefined`: none. */
+  /** The user's headers; `undefined` if there are none. */
   readonly headers: PlainHeaders | undefined;
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
-  /** Number of requests sent for this call, redirects aside. Counted only for the log. */
+  /** Number of requests sent for this call, without redirects. Only the log needs this number. */
   sent?: number;
 }
 
 /**
- * Observes each request of a call. Messages must not quote a response that repeats its tokens.
- * Returns the number of the request, for the log.
+ * Called before each request of a call. Collects the tokens sent, so that a message that quotes the
+ * response can withhold these tokens. Returns the number of the request, for the log.
  */
 export type OnSend = (address: string, tokens: Tokens) => number;
 
-/** The first replacement may come from another process, the second from a refresh. */
+/**
+ * Another process may have saved the first replacement. If the API rejects that token too, the
+ * second replacement comes from a refresh.
+ */
 const MAX_REPLACEMENTS = 2;
 
 /**
@@ -99,7 +103,8 @@ export async function fetchWithToken(
   onSend?: OnSend,
 ): Promise<Response> {
   let call = prepare(given, input, init, signal, onSend);
-  // If the account changed, only the new account has the tokens for this address.
+  // `prepare()` may have reread the settings. If the account changed, only the new account has the
+  // tokens for this address.
   const { account } = call;
   const aborts = call.init?.signal ?? undefined;
   let tokens = account.fresh() ?? await shownToCaller(account.tokens(0, aborts));
@@ -123,7 +128,7 @@ export async function fetchWithToken(
     response = await send(call, tokens);
     if (response.status !== 401) account.replacementHelped();
   }
-  // A 401 may concern only one path, so the API's latest response decides.
+  // The API may reject a token for one path only, so a later success clears the recorded 401.
   if (response.ok && account.isRejected && !isElsewhere(response, call.address)) {
     account.noteResponse("accepted", tokens);
   }
@@ -142,14 +147,16 @@ function prepare(
   }
   const [account, address] = checkedAddress(given, input);
   const isPlain = !init || isPlainObject(init);
-  // Options that are a class instance or a `Request` cannot be spread, so the runtime reads them.
+  // If `init` is a class instance or a `Request`, spreading it would lose its members. A new
+  // `Request` reads them instead.
   const request = isPlain
     ? input instanceof Request ? input : undefined
     : new Request(input instanceof Request ? input : address, init);
   const options = isPlain && init ? init : undefined;
   checkBody(options?.body);
   const headers = options?.headers ?? request?.headers;
-  // Redirects are followed without the `Request`, so its signal is copied to the options.
+  // A redirect is followed without the original `Request`, so the signal of the `Request` is copied
+  // to the options.
   const aborts = signal ?? (options?.signal === undefined ? request?.signal : undefined);
   return {
     account,
@@ -175,12 +182,18 @@ function checkBody(body: unknown): void {
   );
 }
 
-/** Whether an object can be spread. The members of a class instance cannot. */
+/**
+ * Whether spreading an object copies all its members. Spreading a class instance loses some of
+ * them.
+ */
 export function isPlainObject(value: object): boolean {
   return Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Checks a refused address again with new settings: the user may have completed the `.env`. */
+/**
+ * Returns the address of a call, and the account to use. If the settings do not allow the address,
+ * rereads the settings and checks the address again: the user may have added it to the `.env`.
+ */
 function checkedAddress(
   account: ApiAccount,
   input: string | URL | Request,
@@ -199,8 +212,8 @@ function checkedAddress(
 
 /**
  * Returns the address of a call.
- * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent there; `MISSING_SETTINGS`
- * for a relative path without a base.
+ * @throws {ConfigError} `UNTRUSTED_ORIGIN` if the token must not be sent to the address;
+ * `MISSING_SETTINGS` if the address is a relative path and `API_BASE_URL` is not set.
  */
 export function addressOfCall(account: ApiAccount, input: string | URL | Request): string {
   return checkedAddress(account, input)[1];
@@ -214,10 +227,12 @@ export function accessOf(settings: Settings): ApiAccess {
   return access;
 }
 
-/** Longer bodies of a `Request` may not fit into memory, so they are sent as a stream. */
+/**
+ * Maximum length of a `Request` body that is read into memory. A longer body is sent as a stream.
+ */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Whether the call sends the body of its `Request`. */
+/** Whether the call sends the body of a `Request`: `init` has no body that replaces it. */
 function hasOwnBody(call: PreparedCall): call is PreparedCall & { readonly input: Request } {
   const { input, init } = call;
   return input instanceof Request && input.body !== null && !input.bodyUsed &&
@@ -225,13 +240,14 @@ function hasOwnBody(call: PreparedCall): call is PreparedCall & { readonly input
 }
 
 /**
- * Reads the body of a `Request` into memory, so that it is sent with its length and can be sent
+ * Reads the body of a `Request` into memory, so that the body can be sent with its length, and sent
  * again. A `Request` does not reveal whether its body is a stream, so every body is read.
  */
 async function withBodyRead(call: PreparedCall, request: Request): Promise<PreparedCall> {
   const { bytes, isWhole } = await readUpTo(request.clone().body, MAX_BODY_BYTES);
   if (!isWhole) return { ...call, isRepeatable: false };
-  // `fetch` would use up the body of the `Request`, too.
+  // `fetch` reads the body of a `Request`, so that the caller cannot read it again. This call sends
+  // a copy, and cancels the original to the same effect.
   request.body?.cancel().catch(() => {});
   return { ...call, init: { ...call.init, body: bytes } };
 }
@@ -256,7 +272,8 @@ async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
   if ((given.redirect ?? asRequest?.redirect ?? "follow") !== "follow") {
     return await sendTo(address, input, given);
   }
-  // The runtime would send a body to another origin, so redirects are followed here.
+  // The runtime would send the body to any origin that a redirect names, so this module follows
+  // redirects itself.
   const init: RequestInit = { ...given, redirect: "manual" };
   const response = await sendTo(address, input, init);
   if (!isRedirect(response)) return response;
@@ -277,8 +294,8 @@ async function attempt(
   const { world, settings } = call.account;
   const { fetch: send = fetch } = world;
   try {
-    // Checking for a proxy here would slow down every call, so the settings record whether there is
-    // one.
+    // To check the environment for a proxy would slow down every call, so `proxied` was set when
+    // the settings were read.
     if (!accessOf(settings).proxied || send !== fetch) return await send(request, init);
     const url = new URL(target);
     return isSafeTransport(url)
@@ -289,7 +306,6 @@ async function attempt(
   }
 }
 
-/** Sends a request, and logs it. */
 async function loggedAttempt(
   log: Log,
   call: PreparedCall,
@@ -308,7 +324,7 @@ async function loggedAttempt(
       event: "request",
       to: "api",
       method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
-      // The user did not write the address of a redirect, so its path may be secret.
+      // The API chose the address of a redirect, so the path may contain a secret.
       url: target === call.address ? origin + pathname : `${origin}/…`,
       ...result,
       milliseconds: Math.round(world.monotonic() - started),
@@ -330,7 +346,7 @@ async function loggedAttempt(
   }
 }
 
-/** Sends a call. Uses no proxy if the address is on loopback with http:. */
+/** Sends a call. If the address is on loopback with http:, the call does not use the proxy. */
 async function sendPastProxy(
   request: string | Request,
   init: RequestInit,
@@ -343,8 +359,8 @@ async function sendPastProxy(
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
 
 /**
- * Makes the error for a host that cannot be reached. Of a redirect it shows only the origin: the
- * rest of that address may be secret.
+ * Makes the error for a host that cannot be reached. For a redirect, the message shows only the
+ * origin, because the rest of the address may be secret.
  */
 function networkError(
   call: PreparedCall,
@@ -360,8 +376,8 @@ function networkError(
 }
 
 /**
- * Replaces an error that may reveal headers or a query: the runtime quotes them, and a `fetch`
- * passed as an option may attach them.
+ * Replaces an error that may reveal headers or a query. The runtime's errors quote headers and
+ * queries, and a `fetch` passed as an option may attach them to its errors.
  */
 function safeError(
   error: unknown,

@@ -17,7 +17,7 @@ export function isKnownCharset(charset: string): boolean {
   }
 }
 
-/** Decodes a body; returns `undefined` if it is not text in the charset of the response. */
+/** Decodes a body. Returns `undefined` if the body is not text in the charset of the response. */
 export function strictText(bytes: Uint8Array, headers: Headers): string | undefined {
   if (bytes.length === 0) return "";
   const charset = charsetOf(headers);
@@ -30,7 +30,10 @@ export function strictText(bytes: Uint8Array, headers: Headers): string | undefi
   }
 }
 
-/** Decodes a body for a message, and replaces bytes that are not text. */
+/**
+ * Decodes a body for an error message. Replaces bytes that are not text with a replacement
+ * character.
+ */
 export function lenientText(bytes: Uint8Array, headers: Headers): string {
   const charset = charsetOf(headers);
   return new TextDecoder(isKnownCharset(charset) ? charset : "utf-8").decode(bytes);

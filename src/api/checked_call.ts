@@ -1,4 +1,4 @@
-/** A call whose response is checked here, for `fetchJson()` and downloads. */
+/** Sends the calls of `fetchJson()` and of downloads, and checks the responses. */
 import { droppedPath } from "./api_access.ts";
 import {
   accessOf,
@@ -24,7 +24,7 @@ import { counted } from "../errors/amounts.ts";
 
 /** Maximum number of bytes to read from an error response or a page. */
 const MAX_BODY_BYTES = 65_536;
-/** Almost any text contains shorter values, so they are not redacted. */
+/** Minimum length of a value to redact. Shorter values appear in almost any text by chance. */
 const SHORTEST_SECRET = 8;
 /** Matches the strings and numbers of a JSON text. */
 const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
@@ -38,13 +38,13 @@ export class CheckedCall {
   readonly url: string;
   /** The address with its query. */
   readonly address: string;
-  /** The address of the last request, to which the API may have redirected. */
+  /** The address of the last request: another one than `address` after a redirect. */
   sentTo: string;
   /** The user's headers. */
   readonly headers: Headers;
   readonly #tokens = new Set<Tokens>();
   #watch: IdleWatch | undefined;
-  /** Number of requests so far, redirects aside. */
+  /** Number of requests so far, without redirects. */
   #requests = 0;
 
   /**
@@ -108,7 +108,10 @@ export class CheckedCall {
     this.#watch?.release();
   }
 
-  /** Shortens the API's text for a message. Withholds text that repeats a secret of the request. */
+  /**
+   * Shortens the API's text so that a message can quote it. Withholds the text if it repeats a
+   * secret of the request.
+   */
   quote(text: string, response: Response, maxLength?: number): string {
     return redact(text, this.#secrets(response), maxLength);
   }
@@ -146,12 +149,16 @@ export class CheckedCall {
     });
   }
 
-  /** Returns the body for the error's `body` property, without the secrets that it repeats. */
+  /**
+   * Returns the response body for the error's `body` property. Secrets that the body repeats are
+   * removed.
+   */
   #bodyOf(text: string, response: Response): unknown {
     const cut = secretCutter(this.#secrets(response));
     if (parsedJson(text) === undefined) return cut(text);
     const json = text.replace(JSON_SCALARS, (scalar) => {
-      // An escaped character would hide a secret in the text of the JSON.
+      // In JSON text, an escaped character could hide a secret from `cut()`, so strings are parsed
+      // first.
       const value = scalar.startsWith('"') ? JSON.parse(scalar) : scalar;
       const shown = cut(value);
       return shown === value ? scalar : JSON.stringify(shown);
@@ -202,8 +209,8 @@ export class CheckedCall {
   }
 
   /**
-   * Refuses to save a web page, such as a login page, as data: the user might notice it only much
-   * later.
+   * Refuses to save a web page, such as a login page, as data: the user might notice the mistake
+   * only much later.
    *
    * @throws {ApiError} `API_BODY` if the response has no body, or is a page and the file does not
    * have the extension of a page.
@@ -247,8 +254,8 @@ export class CheckedCall {
     if (status === 404 && dropped !== undefined) {
       return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
-    // A file host that did not receive the token cannot reject it, so a 401 from that host is
-    // treated like a 403.
+    // A file host to which the API redirected did not receive the token, so a new login cannot help
+    // with its 401. The fix is the one for a 403.
     const about = status === 401 && isFromStore ? 403 : status;
     return fixOfStatus(about, retryAfterMs(headers, this.account.world.now()));
   }
@@ -283,7 +290,6 @@ export function isBodiless({ status }: Response): boolean {
   return status === 204 || status === 205;
 }
 
-/** The fix for a page that was received instead of the API's response. */
 export const NOT_THE_API =
   "something in front of the API responded: check API_BASE_URL, the path and any proxy";
 
@@ -295,7 +301,7 @@ function requestIdOf(headers: Headers): string | undefined {
 /**
  * Returns the fix for a response whose status is not 2xx.
  *
- * @param waitMs The wait that its `Retry-After` asks for, in milliseconds.
+ * @param waitMs The wait that the response's `Retry-After` asks for, in milliseconds.
  */
 function fixOfStatus(status: number, waitMs: number | undefined): Fix {
   if (waitMs !== undefined && waitMs > 0) {
@@ -315,8 +321,8 @@ function fixOfStatus(status: number, waitMs: number | undefined): Fix {
 }
 
 /**
- * Returns the message in the body of an error: the message in JSON or XML, the title of a page, or
- * the whole text.
+ * Returns the message in the body of an error response: the message in JSON or XML, the title of a
+ * web page, or the whole text.
  */
 function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);

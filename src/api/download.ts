@@ -47,7 +47,7 @@ export interface Download {
   file: string;
   /** Length in bytes. */
   bytes: number;
-  /** Number of bytes that an earlier call downloaded; 0 if this call downloaded all of them. */
+  /** Number of bytes that an earlier call downloaded; 0 if this call downloaded the whole file. */
   resumedFrom: number;
   /** Media type according to the API, such as `text/csv`. */
   contentType?: string;
@@ -64,16 +64,20 @@ const LOOK_MS = 100;
  * Returns the path of a file to save.
  *
  * @param name The name of the argument in an error message.
- * @throws {TypeError} If it is neither a path nor a `file:` URL.
+ * @throws {TypeError} If the value is neither a path nor a `file:` URL.
  */
 export function pathOfFile(file: unknown, name = "The file to save"): string {
   const isText = typeof file === "string" && file !== "";
   const path = file instanceof URL || (isText && isUrl(file)) ? pathOfUrl(file) : file;
   const problem = `${name} must be a path or file: URL`;
   if (typeof path !== "string" || path === "") throw typeError(problem);
-  // A user who later deletes a folder named ~ in a shell would delete the home folder, so none is
-  // created.
-  if (/^~([\\/]|$)/.test(path)) throw typeError(`${problem}; ~ works only in a shell`);
+  // `~` is refused, because the runtime would create a folder named `~`. To delete that folder, a
+  // user might type `rm -r ~`, which deletes the home folder.
+  if (/^~([\\/]|$)/.test(path)) {
+    throw typeError(
+      `${problem}, and cannot begin with ~: only a shell replaces ~ with your home folder`,
+    );
+  }
   return path;
 }
 
@@ -85,7 +89,10 @@ export function checkIfExists(ifExists: unknown): void {
   throw typeError('ifExists must be "keep", "error" or "replace"');
 }
 
-/** @throws {TypeError} If the response to the request is not a whole file. */
+/**
+ * @throws {TypeError} If the response to such a request is not a whole file: a HEAD, or a request
+ * with a range.
+ */
 export function checkRequest(method: string, headers: Headers): void {
   if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
   if (headers.has("range") || headers.has("if-range")) {
@@ -133,7 +140,7 @@ export async function downloadTo(
   }
 }
 
-/** Repeats a download until no other download is saving the same file. */
+/** Retries a download while another download is saving the same file. */
 export function whenFree<T>(
   { world }: ApiAccount,
   signal: AbortSignal | undefined,
@@ -148,16 +155,14 @@ export function whenFree<T>(
 
 /** Options for one file. */
 export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signal"> {
-  /** Called for each piece. */
+  /** Called for each piece of the file. */
   readonly onPiece: (progress: DownloadProgress) => void;
 }
 
 /**
- * Saves a response as a file. A transfer that breaks off is resumed for as long as further requests
- * deliver data. Each request has a current token and goes to the original address, so that the API
- * can redirect it to a presigned address that is still valid.
+ * Saves a response as a file, or returns at once if another download is saving the file.
  *
- * @returns `busy` if another download is saving the file.
+ * @returns The saved or kept file; `busy` if another download is saving the file.
  */
 export async function downloadUnlessBusy(
   account: ApiAccount,
@@ -183,8 +188,8 @@ export async function downloadUnlessBusy(
     return { file, bytes, resumedFrom: 0, ...passed(), kept: true };
   };
   if (typeof target === "number") return kept(target);
-  // The file is released in the abort event, so that the caller's next call can open it even if
-  // this call ends later.
+  // The file is released as soon as the signal aborts. The caller's next call can then open the
+  // file, even if this call has not ended yet.
   const stopListening = onAbort(signal, () => target.release());
   try {
     const transferred = await group.inPlace(

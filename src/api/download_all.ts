@@ -18,8 +18,8 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
 
 /**
- * An address, and the file in which to save the response. TypeScript infers an array of strings for
- * a variable such as `rows.map((row) => [row.url, row.name])`, so the type accepts that, too.
+ * An address, and the file in which to save the response. The type also accepts an array of
+ * strings, because TypeScript infers that type for `rows.map((row) => [row.url, row.name])`.
  */
 export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
@@ -55,9 +55,11 @@ export interface DownloadAllOptions {
 
 /** The progress of {@linkcode downloadAll}. */
 export interface DownloadsProgress {
-  /** Number of files that are finished: saved, kept or failed. */
+  /** Number of files that were saved, were kept or failed. */
   files: number;
-  /** Number of all files; missing if the items come from an async iterable. */
+  /**
+   * Number of all files. Missing if the items come from an async iterable, whose length is unknown.
+   */
   total?: number;
   /** Number of files that were kept because they already existed. */
   kept: number;
@@ -73,7 +75,6 @@ export interface FailedDownload {
   input: string;
   /** Path of the file, as given. */
   file: string;
-  /** Why it failed. */
   error: Error;
 }
 
@@ -98,12 +99,13 @@ export interface Downloads {
 
 const DEFAULT_CONCURRENCY = 4;
 /**
- * Number of open files per running transfer. The other open files wait for the network or the disk.
+ * Number of open files per running transfer. While one file uses the network, another can be opened
+ * or finished on the disk.
  */
 const OPEN_FOR_EACH = 2;
 /**
- * Maximum time to spend on files that need no request before the event loop handles Stop and
- * timers.
+ * Maximum time between rests of the event loop. Without a rest, many files that are kept and need
+ * no request would delay Stop and timers.
  */
 const BUSY_MS = 20;
 
@@ -159,7 +161,8 @@ export async function downloadItems(
     }
     end.signal.throwIfAborted();
     let before: number | undefined;
-    // The bytes of an earlier call are not counted; a file that starts over begins at zero.
+    // Counts only bytes that this call downloads: not those of an earlier call, and nothing when a
+    // file starts over at byte zero.
     const onPiece = ({ bytes }: DownloadProgress) => {
       fetched += Math.max(0, bytes - (before ?? bytes));
       before = bytes;
@@ -185,7 +188,7 @@ export async function downloadItems(
     return "done";
   }
 
-  /** Saves items until none are left. Several workers do this at once. */
+  /** Saves items until no items are left. Several workers run this function at once. */
   async function work(): Promise<void> {
     for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
       if (await save(next.value) === "busy") busy.push(next.value);
@@ -208,7 +211,8 @@ export async function downloadItems(
     stopListening();
     group.close();
     reports.end();
-    // Not awaited: the source of the items may be waiting, too.
+    // Not awaited: `return()` would wait for the source of the items, which may itself wait for the
+    // network.
     tasks.return(undefined).catch(() => {});
   }
   const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -231,8 +235,8 @@ function checkedItems(
   const targets = new Set<string>();
 
   /**
-   * @throws {TypeError | ConfigError} If the item is invalid; `INVALID_SETTING` if an earlier one
-   * has the same file.
+   * @throws {TypeError} If the item is not a pair of an address and a file.
+   * @throws {ConfigError} `INVALID_SETTING` if an earlier item has the same file.
    */
   function check(item: unknown, index: number): Task {
     const task = taskOf(item, index);
@@ -257,7 +261,7 @@ function checkedItems(
   return { tasks: each(tasks, (task) => task), total: tasks.length };
 }
 
-/** The codes of errors that affect only one item. */
+/** Codes of errors that affect only one item, so that the other downloads continue. */
 const OF_ONE_FILE = [
   "FILE",
   "FILE_EXISTS",
@@ -293,7 +297,7 @@ function taskOf(item: unknown, index: number): Task {
   throw typeError(`The input of item ${index + 1} must be a string, a URL or a Request`);
 }
 
-/** The base address for an item without a host. */
+/** A base address that makes it possible to parse a path without a host. */
 const NOWHERE = "http://nowhere.invalid";
 
 /**

@@ -4,7 +4,10 @@ import type { World } from "../platform/world.ts";
 
 /** The state shared by downloads that run at the same time. */
 export class DownloadGroup {
-  /** For each origin, the maximum number of consecutive requests that get no response. */
+  /**
+   * For each origin, the maximum number of consecutive requests without a response before a
+   * download fails.
+   */
   readonly tries = new Map<string, number>();
   /** Ends all downloads of the group with an error that affects them all. */
   readonly end = new AbortController();
@@ -21,8 +24,8 @@ export class DownloadGroup {
   }
 
   /**
-   * Waits until fewer than the maximum number of downloads use the network, then does the work.
-   * In the meantime, other downloads open and finish their files.
+   * Does the work once fewer than the maximum number of downloads use the network. Only the
+   * transfer is limited, so other downloads can open and finish their files in the meantime.
    *
    * @param signal Ends the wait.
    */
@@ -39,12 +42,13 @@ export class DownloadGroup {
   }
 
   /**
-   * Pauses the requests of all downloads in the group. The abort of one download does not concern
-   * the others, so only the end of the group cuts the pause short.
+   * Pauses the requests of all downloads in the group. Only the end of the group ends the pause
+   * early: if one download is aborted, the others must still wait.
    */
   hold(ms: number, why: string): void {
     this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, this.#closed.signal)]);
-    // A download that waits gets an error; if none waits, the rejection must still be handled.
+    // `turn()` passes a rejection to each download that waits. If no download waits, this handler
+    // keeps the runtime from reporting an unhandled rejection.
     this.#hold.catch(() => {});
   }
 
@@ -58,7 +62,7 @@ export class DownloadGroup {
     do await unlessAborted(signal, hold = this.#hold); while (hold !== this.#hold);
   }
 
-  /** Ends a pause that no download waits for any more. */
+  /** Ends the pause when all downloads have ended. */
   close(): void {
     this.#closed.abort();
   }

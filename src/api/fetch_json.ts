@@ -10,7 +10,7 @@ import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../errors/closest.ts";
 
-/** Options of {@linkcode fetchJson}: those of `fetch`, and those for repeated requests. */
+/** Options of {@linkcode fetchJson}: the options of `fetch`, and options for repeated requests. */
 export interface FetchJsonInit extends RequestInit {
   /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;
@@ -20,7 +20,7 @@ export interface FetchJsonInit extends RequestInit {
   idleTimeoutMs?: number;
 }
 
-/** Options whose misspellings are reported. */
+/** Options for which a misspelled name is an error. */
 const OPTIONS = [
   "method",
   "headers",
@@ -57,8 +57,8 @@ const WORTH_A_RETRY = [429, 503];
 const FIRST_PAUSE_MS = 1_000;
 
 /**
- * Sends a call and returns the parsed body of its response; `undefined` for a HEAD and for an empty
- * body.
+ * Sends a call and returns the parsed body of the response; `undefined` for a HEAD request or an
+ * empty body.
  *
  * @throws {ApiError} `API_STATUS` for anything but 2xx, `API_BODY` for a body that is not JSON or
  * not text in its charset, `API_TIMEOUT` if no data arrives.
@@ -124,7 +124,8 @@ function checkInit(init: FetchJsonInit): void {
     if (OPTIONS.includes(name)) continue;
     const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
     const meant = closest(name, OPTIONS);
-    // Other names may be options of a newer runtime, so they are passed to `fetch`.
+    // A name that resembles no known option may be an option of a newer runtime, so `fetch` gets
+    // it.
     if (instead === undefined && meant === undefined) continue;
     const hint = instead === undefined ? ` (did you mean "${meant}"?)` : `; ${instead}`;
     throw typeError(`fetchJson() has no option "${name}"${hint}`);
@@ -136,7 +137,7 @@ function checkInit(init: FetchJsonInit): void {
 
 async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   const bytes = await call.bytes(response);
-  // JSON does not allow a second byte order mark, and allows only some kinds of blanks.
+  // `JSON.parse` rejects a second byte order mark and unusual blanks, so `trim()` removes them.
   const text = strictText(bytes, response.headers)?.trim();
   if (text === undefined) throw call.undecodable(response, bytes);
   // The response to a DELETE, for example, often has no body.
@@ -171,8 +172,8 @@ function whyMalformed(text: string): Advice {
   if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
     return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
   }
-  // The runtime's message quotes the text around the error, so a long text does not have to be
-  // searched.
+  // The runtime's message quotes the text around the error, so this pattern searches the message
+  // instead of a long text.
   if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
     return {
       problem: "it contains NaN or Infinity, which JSON does not allow",

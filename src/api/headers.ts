@@ -2,13 +2,14 @@ import { typeError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /**
- * Headers in a form that is cheap to copy and to send. The runtime checks the values of a `Headers`
- * object once more.
+ * Headers as a plain object or as pairs. They are faster to send than a `Headers` object, whose
+ * values the runtime checks a second time.
  */
 export type PlainHeaders = Record<string, string> | [name: string, value: string][];
 
 /**
- * Returns a plain copy of the user's headers. Those of a plain object are checked by the runtime.
+ * Returns a plain copy of the user's headers. The headers of a plain object are not checked here,
+ * because the runtime checks them when it sends them.
  *
  * @throws {TypeError} If the headers cannot be sent, or if one of them is `authorization`.
  */
@@ -20,7 +21,7 @@ export function plainHeaders(given: HeadersInit): PlainHeaders {
   const headers = given instanceof Headers ? given : copyOf(given);
   refuseAuthorization(headers.has("authorization"));
   const pairs: [string, string][] = [];
-  // The iterator takes four times as long.
+  // A `for … of` loop would take four times as long as `forEach()`.
   headers.forEach((value, name) => pairs.push([name, value]));
   return pairs;
 }
@@ -50,7 +51,9 @@ function copyOf(given: HeadersInit | undefined): Headers {
   }
 }
 
-/** Returns the headers to send: those of the user, and the token, which replaces an earlier one. */
+/**
+ * Returns the headers to send: the user's headers, and the `authorization` header with the token.
+ */
 export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): HeadersInit {
   let authorization = values.get(tokens);
   if (authorization === undefined) {
@@ -62,8 +65,8 @@ export function withToken(headers: PlainHeaders | undefined, tokens: Tokens): He
 }
 
 /**
- * The value of the header for each `Tokens` object. It is built once: the runtime would copy a new
- * string for every call.
+ * The value of the `authorization` header for each `Tokens` object. If each call built the value
+ * again, the runtime would have to copy a new string for each call.
  */
 const values = new WeakMap<Tokens, string>();
 

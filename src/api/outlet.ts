@@ -2,7 +2,8 @@ import { NO_VERSION, type Version } from "./version.ts";
 import { unlessAborted } from "../platform/abort.ts";
 
 /**
- * A device or a pipe, from which written bytes cannot be read back. It has the methods of a part.
+ * A device or a pipe that a download writes to. An outlet has the methods of a `Part`, but written
+ * bytes cannot be read back.
  */
 export class Outlet {
   size = 0;
@@ -12,8 +13,8 @@ export class Outlet {
   private constructor(readonly file: Deno.FsFile) {}
 
   /**
-   * Waits until a pipe has a reader. The reader may start only after the signal has ended the
-   * download.
+   * Opens the target. Waits until a pipe has a reader. If the signal ends the download first,
+   * closes the pipe as soon as a reader opens it.
    */
   static async open(target: string, signal: AbortSignal | undefined): Promise<Outlet> {
     const opening = Deno.open(target, { write: true }).then((file) => {

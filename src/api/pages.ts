@@ -11,8 +11,9 @@ export function isMarkup(text: string): boolean {
 }
 
 /**
- * Matches the first tag of a page without a doctype, and the beginning of a comment that does not
- * end in the text that was read.
+ * Matches the first tag of a page without a doctype. Also matches the beginning of a comment:
+ * `withoutPreamble()` removes complete comments only, and this one may end after the bytes that
+ * were read.
  */
 const FIRST_TAG =
   /^<(!--|\?|(head|title|meta|link|style|script|noscript|base|body|header|main|section|nav|form|div|span|center|iframe|h[1-6]|table|font|img|br|p|a|b)[\s/>])/i;
@@ -22,12 +23,13 @@ const FIRST_TAG =
  * tag.
  */
 function withoutPreamble(text: string): string {
-  // The pattern needs memory for each blank, so the text is cut.
+  // The pattern needs memory for each blank that it matches, so it searches only the beginning of
+  // the text.
   return text.slice(0, 65_536).replace(/^(\s|<!--.*?-->|<\?.*?>)*/s, "");
 }
 
 /**
- * Describes a page by its title. The pattern stops at the next tag, so that the running time stays
+ * Describes a page by its title. The pattern stops at the next tag, so that its running time is
  * linear.
  */
 export function pageText(html: string): string {

@@ -16,9 +16,9 @@ const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
 
 /**
- * Opens the file that a download writes to. This is a part next to the target; its name contains a
- * hash of the address, so that a later call for the same address finds the part. Creates a missing
- * folder. If the target is a pipe or a device, opens the target itself.
+ * Opens the file that a download writes to: a part, which is a file next to the target. The name of
+ * the part contains a hash of the address, so that a later call for the same address finds the
+ * part. Creates a missing folder. If the target is a pipe or a device, opens the target itself.
  *
  * @param resume Whether to resume the part of an earlier call, and to keep an incomplete part for a
  * later call.
@@ -36,7 +36,8 @@ export async function openTarget(
   const named = filePath(fileUrl(path));
   if (folderOf(named) === named) throw isFolder(path);
   const entry = unlessMissing(() => Deno.lstatSync(named));
-  // A link is kept; the file that it points to is replaced.
+  // If the target is a link, the download replaces the file that the link points to, and keeps the
+  // link.
   const target = entry?.isSymlink ? realPath(named) : named;
   const found = entry?.isSymlink ? unlessMissing(() => Deno.statSync(named)) : entry;
   if (found && !found.isFile && !found.isDirectory) return await Outlet.open(target, signal);
@@ -47,12 +48,12 @@ export async function openTarget(
   if (opened === "busy" && ifExists !== "replace") return "busy";
   const place = { path, target, part, ifExists, mode: found?.mode };
   if (typeof opened === "string") {
-    // No other download can find this name.
+    // The shared part cannot be locked. A random name keeps other downloads away from this part.
     const own = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
     return new Part({ ...place, part: own }, { file: create(own), isNew: true }, false);
   }
   const shared = new Part(place, opened, resume);
-  // Another download may have finished and renamed its part since the first check.
+  // Between `keptSize()` and the lock, another download may have renamed its part to the target.
   return shared.keepFound() ?? shared;
 }
 
@@ -75,8 +76,9 @@ function keptSize(
 }
 
 /**
- * Returns the FNV-1a hash of an address. (The runtime computes its own hashes only asynchronously.)
- * Collisions do no harm: versions are compared before a part is resumed.
+ * Returns the FNV-1a hash of an address. The hashes of the Web Crypto API are only asynchronous. A
+ * collision does no harm: a part is resumed only if its version matches the version that the API
+ * sends.
  */
 function hashOf(address: string): string {
   let hash = 0x811c9dc5;
@@ -95,8 +97,8 @@ interface OpenFile {
 /**
  * Opens and locks the part that all downloads of one address share.
  *
- * @returns `busy` if another download holds the lock; `unusable` if the file system has no locks or
- * the name belongs to something else, such as a link in a cloned project.
+ * @returns `busy` if another download holds the lock; `unusable` if the file system has no locks,
+ * or if something other than a part has this name, such as a link in a cloned project.
  */
 function openLocked(part: string): OpenFile | "busy" | "unusable" {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -104,7 +106,8 @@ function openLocked(part: string): OpenFile | "busy" | "unusable" {
     if (opened === undefined) continue;
     const { file, isNew } = opened;
     const lock = tryLock(file);
-    // The download that held the lock may have renamed this file to the target.
+    // Between the open and the lock, another download may have renamed this file to the target. The
+    // name then no longer belongs to this file.
     if (lock === "held" && isNameOf(part, file)) return opened;
     file.close();
     if (lock === "unusable" && isNew) remove(part);
@@ -116,8 +119,8 @@ function openLocked(part: string): OpenFile | "busy" | "unusable" {
 /**
  * Creates or opens a part.
  *
- * @returns `undefined` if the caller has to try again: the folder did not exist and was created, or
- * another process removed the part in the meantime.
+ * @returns `undefined` if the caller has to try again: this call has created the missing folder, or
+ * another process has just removed the part.
  */
 function openShared(part: string): OpenFile | undefined {
   try {
@@ -144,16 +147,14 @@ function tryLock(file: Deno.FsFile): "held" | "busy" | "unusable" {
   }
 }
 
-/**
- * Whether the name belongs to the open file itself. A link does not qualify: it has its own inode.
- */
+/** Whether the path names the open file itself, and not a link to it. A link has its own inode. */
 function isNameOf(path: string, file: Deno.FsFile): boolean {
   return unlessMissing(() => Deno.lstatSync(path))?.ino === file.statSync().ino;
 }
 
 /** Names and options of a part. */
 interface PartPaths {
-  /** The target as the user wrote it. */
+  /** The path of the target as the user wrote it, for messages. */
   readonly path: string;
   readonly target: string;
   readonly part: string;
@@ -162,14 +163,17 @@ interface PartPaths {
   readonly mode?: number | null | undefined;
 }
 
-/** The open parts of this process. Stop or a signal can close one at any time. */
+/** The open parts of this process. Stop or a signal can close a part at any time. */
 const openParts = new Set<Part>();
 
-/** An incomplete file. A note next to it lets a later process resume it. */
+/**
+ * An incomplete file. A second file next to it, the note, holds its version, so that a later
+ * process can resume the download.
+ */
 class Part {
   /** Number of bytes written so far. */
   size = 0;
-  /** The version of the file to which these bytes belong. */
+  /** The version of the API's file to which the written bytes belong. */
   version: Version = NO_VERSION;
   #hasNote: boolean;
 
@@ -185,7 +189,10 @@ class Part {
     if (!opened.isNew) this.#takeOver();
   }
 
-  /** Sets the mode of a part that replaces a file. A new file has the default mode. */
+  /**
+   * Sets the mode of the part if it will replace a file. If no file exists at the target, the part
+   * keeps the default mode.
+   */
   #chmod(mode: number): void {
     const { part, mode: replaced } = this.place;
     if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, mode);
@@ -198,8 +205,8 @@ class Part {
     const version = this.resume ? this.#readNote() : undefined;
     if (version?.validator) {
       const { total = Infinity } = this.version = version;
-      // Only the API knows whether a complete part is still the current version, so its last byte
-      // is requested again.
+      // Only the API knows whether a complete part is still the current version. To ask the API,
+      // the download requests the last byte again.
       this.size = Math.max(0, Math.min(size, total - 1));
     }
     file.truncateSync(this.size);
@@ -207,8 +214,8 @@ class Part {
   }
 
   /**
-   * The path of the note. It has the same length as the path of the part, so that a path that is
-   * too long fails before anything is sent.
+   * The path of the note. It is as long as the path of the part: if a path is too long, opening the
+   * part fails, and no request is sent.
    */
   get #note(): string {
     return this.place.part.replace(/part$/, "note");
@@ -224,7 +231,8 @@ class Part {
   }
 
   #writeNote(): void {
-    // The note is removed first, so that it is never written through a link.
+    // The old note is removed first: if it were a link, this call would overwrite the file that the
+    // link points to.
     remove(this.#note);
     Deno.writeTextFileSync(this.#note, JSON.stringify(this.version), { createNew: true });
     this.#hasNote = true;
@@ -246,7 +254,9 @@ class Part {
     this.version = version;
   }
 
-  /** Writes synchronously, so that no write is in progress when Stop ends the call. */
+  /**
+   * Appends bytes. Writes synchronously, so that no write is in progress when Stop ends the call.
+   */
   write(bytes: Uint8Array): void {
     this.#checkOpen();
     const { file } = this.opened;
@@ -272,8 +282,9 @@ class Part {
   /**
    * Removes the part if a file exists at the target and must not be replaced.
    *
-   * @returns The size of that file if it is kept.
-   * @throws {ConfigError} `FILE_EXISTS`, or `FILE` if that file can be neither kept nor replaced.
+   * @returns The size of the existing file if it is kept.
+   * @throws {ConfigError} `FILE_EXISTS` if the existing file may be neither kept nor replaced;
+   * `FILE` if it is a folder.
    */
   keepFound(): number | undefined {
     const { path, target, ifExists } = this.place;
@@ -290,7 +301,8 @@ class Part {
    * instead.
    */
   async finish(): Promise<number | undefined> {
-    // Only the wait for the disk is asynchronous. The other calls are faster when synchronous.
+    // Waiting for the disk takes long, so only this call is asynchronous. The other file operations
+    // are faster as synchronous calls.
     await this.opened.file.syncData();
     this.#checkOpen();
     const kept = this.keepFound();
@@ -330,7 +342,7 @@ function ended(): DOMException {
   return new DOMException("The download was canceled before it was complete", "AbortError");
 }
 
-/** Closes all parts before the process ends. Removes those that no later call could resume. */
+/** Closes all parts before the process ends. Removes the parts that no later call could resume. */
 export function discardUseless(): void {
   for (const part of openParts) part.release();
 }

@@ -10,7 +10,7 @@ export interface SentRequest {
   readonly address: string;
   readonly method: string;
   readonly init: RequestInit;
-  /** Whether the body can be sent again; `false` for a stream. */
+  /** Whether the body can be sent again. A stream cannot. */
   readonly isRepeatable: boolean;
 }
 
@@ -24,8 +24,8 @@ export function isElsewhere({ redirected, url }: Response, address: string): boo
 }
 
 /**
- * Follows redirects as `fetch` does, but never sends a body to another origin, for which it was not
- * meant.
+ * Follows redirects as `fetch` does, but never sends a body to another origin: the user meant the
+ * body only for the original one.
  *
  * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` if a request other than GET or HEAD is redirected to
@@ -49,14 +49,14 @@ export async function follow(
     const what = `Cannot follow the redirect of ${init.method} ${url.origin}${url.pathname}`;
     const isSafe = init.method === "GET" || init.method === "HEAD";
     if (target === null || !/^https?:$/.test(target.protocol)) {
-      throw typeError(`${what}: its address cannot be used`);
+      throw typeError(`${what}: the address in its Location header is not an http: or https: URL`);
     }
     const headers = new Headers(init.headers);
     if (target.origin !== start.origin || target.username || target.password) {
       if (!isSafe) {
         throw new ConfigError(
           "UNTRUSTED_ORIGIN",
-          `${what} to ${target.origin} (the request was sent, but a body is never sent on to another ` +
+          `${what} to ${target.origin} (the API received the request, but the body is not sent to another ` +
             "origin)",
           "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",
         );
@@ -65,18 +65,18 @@ export async function follow(
     }
     init = { ...init, headers };
     if (!isSafe && (status === 303 || (status < 303 && init.method === "POST"))) {
-      // The headers that describe the body are dropped with it.
+      // The repeated request has no body, so the headers that describe a body are removed.
       for (const name of [...headers.keys()]) if (name.startsWith("content-")) headers.delete(name);
       init.method = "GET";
       delete init.body;
     } else if (!sent.isRepeatable && !isSafe) {
       throw typeError(
-        `${what} because its body is a stream and was sent already; send a string, bytes or a Blob`,
+        `${what} because the request's body is a stream, which cannot be sent again; send a string, bytes or a Blob`,
       );
     }
     url = target;
     response = await send(url.href, init);
-    // The runtime also sets `redirected` when it follows a redirect itself.
+    // The runtime sets `redirected` only when it follows a redirect itself.
     if (!isRedirect(response)) {
       return Object.defineProperty(response, "redirected", { value: true });
     }

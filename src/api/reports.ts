@@ -3,8 +3,8 @@ import type { Clocks } from "../platform/world.ts";
 const REPORT_MS = 100;
 
 /**
- * Reports progress about ten times a second. Progress that is not reported at once is reported a
- * little later, so that a long wait never shows an outdated state.
+ * Reports progress at most about ten times a second. Progress that comes too soon after a report is
+ * reported up to 100 ms later, so that an outdated state is not shown during a long wait.
  */
 export class Reports {
   #reportedAt = -Infinity;
@@ -12,7 +12,7 @@ export class Reports {
 
   constructor(readonly clocks: Clocks, readonly report: () => void) {}
 
-  /** Reports now, or soon after the last report. */
+  /** Reports now, or 100 ms later if the last report is too recent. */
   soon(): void {
     if (this.#timer !== undefined) return;
     if (this.clocks.monotonic() - this.#reportedAt >= REPORT_MS) return this.now();

@@ -24,8 +24,8 @@ export function isFolder(path: string): ConfigError {
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
 /**
- * Disk errors. Windows writes their text in the user's language, so they are recognized by their
- * code, and by the text only if the system sets no code.
+ * Disk errors. Windows writes the text of an error in the user's language, so the patterns match
+ * the error's code. They match the text only for errors without a code.
  */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [/\(os error 123\)/, "Windows does not allow this name", "choose another file"],
@@ -69,7 +69,6 @@ export async function onDisk<T>(path: string, work: () => T | Promise<T>): Promi
   }
 }
 
-/** Whether the disk is full, so that no other file can be saved either. */
 export function isDiskFull(error: Error): boolean {
   return error instanceof ConfigError && DISK_FULL.test(error.cause?.code ?? "");
 }

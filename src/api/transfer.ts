@@ -13,10 +13,13 @@ import { type ApiError, UnreachableError } from "../errors/errors.ts";
 
 /** Maximum number of consecutive requests without new data. */
 const MAX_FRUITLESS = 6;
-/** Maximum number of requests to a host that has never responded: its address may be wrong. */
+/**
+ * Maximum number of requests to a host that has never responded. This limit is lower than
+ * `MAX_FRUITLESS`, because the address of the host may be wrong.
+ */
 const MAX_UNANSWERED = 3;
 const FIRST_PAUSE_MS = 500;
-/** A download fails if Retry-After asks for a longer pause. */
+/** Longest pause before a retry. A download fails if `Retry-After` asks for a longer one. */
 const LONGEST_PAUSE_MS = 300_000;
 /** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
@@ -61,8 +64,8 @@ export async function transfer(
   let resumedFrom = target.size;
   let contentType: string | undefined;
   /**
-   * Whether to request a response without an encoding. The length and the ranges of an encoded
-   * response are not those of the file.
+   * Whether to request a response without an encoding. With an encoding, the length and the ranges
+   * in the headers are not those of the file.
    */
   let wantsPlain = isSafe;
   let furthest = target.size;
@@ -86,7 +89,11 @@ export async function transfer(
   }, group.pauses);
   return { resumedFrom, contentType };
 
-  /** Sends one request. @returns `undefined` if the file is complete. */
+  /**
+   * Sends one request.
+   *
+   * @returns `undefined` if the file is complete.
+   */
   async function attempt(attempts: number): Promise<Setback | undefined> {
     const { size, version } = target;
     let response: Response;
@@ -122,19 +129,23 @@ export async function transfer(
     return headers;
   }
 
-  /** Decides whether to repeat a request that got no response; throws if not. */
+  /**
+   * Returns the setback if a request without a response can be repeated.
+   *
+   * @throws The error of the request if it must not be repeated.
+   */
   function unreachable(error: unknown, attempts: number): Setback {
     const isStall = error instanceof Stalled;
     if (!isStall && !(error instanceof UnreachableError)) throw error;
     const setback = { why: isStall ? error.message : "no connection", cause: error };
     const { tries, end } = group;
     const { origin: host } = new URL(call.sentTo);
-    // The API did respond: it redirected to that host.
+    // The API itself did respond, with a redirect to the host that did not.
     if (host !== origin) tries.set(origin, MAX_FRUITLESS);
     if (isSafe && attempts < (tries.get(host) ?? MAX_UNANSWERED)) return setback;
     const failure = isStall ? brokenOff(setback, attempts) : error;
     if (tries.size === 0) end.abort(failure);
-    // Other downloads from this host fail after one request.
+    // Other downloads from this host now fail after a single request instead of `MAX_UNANSWERED`.
     if (!tries.has(host)) tries.set(host, 1);
     throw failure;
   }
@@ -161,7 +172,9 @@ export async function transfer(
     return await read(response);
   }
 
-  /** Starts again at the first byte, without a pause. */
+  /**
+   * Discards the bytes so far. The next request, sent without a pause, starts at the first byte.
+   */
   async function startOver({ body }: Response): Promise<Setback> {
     body?.cancel().catch(() => {});
     await beginWith(NO_VERSION);
@@ -174,9 +187,9 @@ export async function transfer(
   }
 
   /**
-   * Decides whether to repeat a refused request.
+   * Returns the setback if a request that the API refused can be repeated.
    *
-   * @throws {ApiError} `API_STATUS` if not.
+   * @throws {ApiError} `API_STATUS` if the request must not be repeated.
    */
   async function refused(response: Response, attempts: number): Promise<Setback> {
     const { status } = response;
@@ -184,7 +197,8 @@ export async function transfer(
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
     const isFromStore = isElsewhere(response, call.url);
-    // A presigned address may have expired; the API returns a new one.
+    // The refusal may mean that the presigned address has expired. The API redirects the next
+    // request to a new one.
     const hasExpired = isFromStore && status < 500 && attempts === 1;
     if (!isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
       const error = await call.statusError(response, attempts);
@@ -215,13 +229,14 @@ export async function transfer(
   }
 
   /**
-   * Copies a body piece by piece. Reuses one buffer if the stream allows that.
+   * Copies a body to the target piece by piece. Reuses one buffer for all pieces if the body is a
+   * byte stream.
    *
    * @returns The setback, if the body broke off.
    */
   async function copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
     const { size, version: { total = Infinity } } = target;
-    // A small file needs only a small buffer.
+    // The rest of a small file fits into a smaller buffer.
     let buffer = new ArrayBuffer(Math.max(1, Math.min(total - size, PIECE_BYTES)));
     const reader = readerOf(body);
     try {
@@ -290,7 +305,7 @@ function readerOf(body: ReadableStream<Bytes>): Reader {
   try {
     return body.getReader({ mode: "byob" }) as Reader;
   } catch {
-    // A replaced `fetch` may return a body that is not a byte stream.
+    // A `fetch` that was passed as an option may return a body that is not a byte stream.
     return body.getReader();
   }
 }

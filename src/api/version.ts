@@ -1,6 +1,4 @@
-/**
- * Reads what the headers of a response say about the file: its version, its length and its digest.
- */
+/** Reads the version, the length and the digest of a file from the headers of a response. */
 
 /** A digest of the whole file. */
 export interface Digest {
@@ -10,11 +8,11 @@ export interface Digest {
   readonly value: string;
 }
 
-/** The facts about a file that are needed to resume its download and to check the result. */
+/** The facts about a file that a download needs to resume and to check the complete file. */
 export interface Version {
   /**
-   * A strong `ETag` or a `Last-Modified` for `If-Range`; `undefined` if the download cannot be
-   * resumed.
+   * The value to send as `If-Range`: a strong `ETag` or a `Last-Modified`. `undefined` if the
+   * download cannot be resumed.
    */
   readonly validator?: string | undefined;
   /** The `ETag`, which may be weak. */
@@ -25,8 +23,8 @@ export interface Version {
 }
 
 /**
- * The version of an unknown file, or of an encoded response, whose length, ranges and digest are
- * not those of the file.
+ * The version of an unknown file. Also used for an encoded response, because its length, ranges and
+ * digest are not those of the file.
  */
 export const NO_VERSION: Version = {};
 
@@ -42,8 +40,9 @@ export function versionOf(headers: Headers): Version {
 }
 
 /**
- * Returns the validator for `If-Range` (RFC 9110, 13.1.5). A weak tag is not suitable. Neither is a
- * date less than a second before the response: two versions could have that date.
+ * Returns the validator for `If-Range` (RFC 9110, 13.1.5). A weak tag cannot be used. A date less
+ * than a second before the response cannot be used either, because the file could change again
+ * within that second.
  */
 function validatorOf(headers: Headers): string | undefined {
   const tag = headers.get("etag");
@@ -84,8 +83,8 @@ export function totalIn(headers: Headers): number | undefined {
 
 /**
  * Whether a 206 contains the rest of the file from byte `size` to the end, or a 416 says that the
- * file is exactly `size` bytes long. Not every server and proxy respects `If-Range`, so versions
- * are compared.
+ * file is exactly `size` bytes long. Some servers and proxies ignore `If-Range`, so the version in
+ * the headers is compared too.
  */
 export function isRest(response: Response, size: number, version: Version): boolean {
   const { start, total } = rangeOf(response.headers);

@@ -7,12 +7,16 @@ export interface AccountSetting {
   readonly name: string;
   /** The prompt for the setting. */
   readonly question: string;
-  /** Whether the setting may be missing. Calls with a complete URL do not need the base address. */
+  /**
+   * Whether the setting may be missing. Only `API_BASE_URL` may, because calls with a complete URL
+   * do not need it.
+   */
   readonly optional?: true;
   /** The setting's label in a reply of the support channel, reduced to lower-case letters. */
   readonly label: RegExp;
   /**
-   * Matches a possible value. The text after a label may also be a date, a ticket number or words.
+   * Matches a possible value. In a reply, the text after a label may also be a date, a ticket
+   * number or words.
    */
   readonly shape: RegExp;
   /** Describes the shape in a message. */
@@ -43,7 +47,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
     name: "APP_CLIENT_SECRET",
     question: 'App client secret (hidden; "none" if the client has none):',
     label: /^(?:(?:app(?:lication)?)?client)?secret$/,
-    // Text without a digit is a secret only if it is longer than any word.
+    // Text without a digit must have 32 characters, so that no word is taken for a secret.
     shape: /^(?=.*\d|.{32})(?=.*[A-Za-z])(?!.*(?:["'`<>|@]|:\/\/))[\x21-\x7e]{16,}$/,
     expected: "a secret of 16 characters or more",
   },
@@ -64,7 +68,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
   },
 ];
 
-/** Describes the problem of a value. */
+/** Returns the reason why a value cannot be used; `undefined` if it can be used. */
 export function valueProblem(name: string, value: string): string | undefined {
   if (!VISIBLE_ASCII.test(value)) return "it contains a space or an unusual character";
   if (!name.endsWith("_URL")) return undefined;

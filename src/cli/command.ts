@@ -1,7 +1,8 @@
 /**
- * The description of a command. `commands.ts` lists all commands in one table, which parsing, help,
- * completion and the "did you mean" hints use. Each file in `commands/` runs one command. Files in
- * this folder may import anything, but only `commands/sandbox.ts` imports the sandbox.
+ * The description of a command. `commands.ts` describes all commands in one table, which parsing,
+ * help, completion and the "did you mean" hints use. Each file in `commands/` runs the commands of
+ * one kind. Files in this folder may import anything, but only `commands/sandbox.ts` imports the
+ * sandbox.
  */
 
 /** An option of a command. */
@@ -18,11 +19,11 @@ export interface Option {
   /** Whether the option may be given several times. */
   readonly multiple?: true;
   /**
-   * Whether the value may be empty. If not, an empty value, which usually comes from an unset shell
-   * variable, is an error.
+   * Whether the value may be empty. For all other options, an empty value is an error: it usually
+   * comes from an unset shell variable.
    */
   readonly mayBeEmpty?: true;
-  /** The description in the help. Further lines are printed below the first. */
+  /** The description in the help. May have several lines. */
   readonly help: string;
 }
 
@@ -42,7 +43,7 @@ export interface Given<Values = Readonly<Record<string, unknown>>> {
   /** The positional argument. */
   readonly word: string | undefined;
   readonly json: boolean;
-  /** The `.env` named on the command line. The option has already been applied. */
+  /** The `.env` named on the command line. `run.ts` has already passed it to the session. */
   readonly envFile: string | undefined;
 }
 
@@ -50,7 +51,9 @@ export interface Given<Values = Readonly<Record<string, unknown>>> {
 export interface Answer {
   /** The value that `--json` prints. */
   readonly value?: unknown;
-  /** The text that is printed without `--json`, and also with it if there is no value. */
+  /**
+   * The text that is printed without `--json`. With `--json`, it is printed if there is no value.
+   */
   readonly text?: string;
   /** The exit status. Default: 0. */
   readonly status?: number;
@@ -78,9 +81,9 @@ export const GLOBAL = {
     value: "<path>",
     help: 'the .env to use instead of the nearest one ("false":\nmemory only)',
   },
-  json: { help: "print JSON, if the command has a result" },
+  json: { help: "print the result as JSON, if the command has one" },
   help: { short: "h", help: "print this text" },
-  version: { short: "V", help: "print the version, and where it runs from" },
+  version: { short: "V", help: "print the version, and the address of the program" },
   verbose: {
     help: "also print to standard error what the command does:\nsettings, refreshes, requests",
   },
@@ -92,7 +95,10 @@ type Value<It extends Option> = It extends { value: string }
   : boolean;
 type Values<Own extends Options> = { readonly [Name in keyof Own]: Value<Own[Name]> };
 
-/** Lets the compiler check that the file of a command accepts the options in the table. */
+/**
+ * Returns the description of a command unchanged. The types make the compiler check that the
+ * command's file accepts the options in the description.
+ */
 export function command<const Own extends Options>(
   described: Omit<Command, "options" | "load"> & {
     readonly options: Own;

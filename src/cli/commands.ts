@@ -11,10 +11,10 @@ settings from the reply of your subscription's support channel, written as
 KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
 value of the reply except the hosts that will receive the password or the
 token. Replaces an existing value only if you confirm it. In a git work tree,
-adds the lines to .gitignore that keep the .env out.
+adds lines to .gitignore that keep the .env out of git.
 
-With --global, writes your own .env, which every folder uses that has none:
-one login for all folders.`,
+With --global, writes your own .env. Every folder without a .env uses this
+file, so that one login serves all folders.`,
     options: {
       from: {
         value: "<file>",
@@ -65,8 +65,8 @@ whose token has expired.`,
     summary: "print a current access token and nothing else",
     description: `Prints a current access token and nothing else. Treat the token as a password.
 Without a session, logs in if user name and password are set in the .env or in
-the environment, unless AUTH_STORE is set: the session in a store serves all
-machines.
+the environment, unless AUTH_STORE is set: a session in a store is
+shared, so this command does not replace it.
 
 With --json, prints { "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND
 accepts.`,
@@ -113,7 +113,7 @@ With --json, prints status, headers and body.`,
       output: {
         short: "o",
         value: "<file>",
-        help: "save the response there once it is complete; after an\n" +
+        help: "save the complete response in this file; after an\n" +
           "interruption the same command resumes. - is standard\noutput",
       },
       "if-exists": {
@@ -122,7 +122,10 @@ With --json, prints status, headers and body.`,
         help: "if the file exists: error (default), keep (sends\n" +
           "nothing; default of --list), or replace",
       },
-      list: { value: "<file>", help: "save everything listed in it; - is standard input" },
+      list: {
+        value: "<file>",
+        help: "save the response of each line of this list; -\nis standard input",
+      },
       "output-dir": {
         value: "<folder>",
         help: "folder for --list; default: the working folder",
@@ -278,8 +281,9 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
       "latency-ms": { value: "<n>", help: "wait before each response" },
       "write-env": {
         value: "<folder>",
-        help: "write the settings to the .env there instead of\n" +
-          "printing them; replaces only those of an\nearlier sandbox",
+        help:
+          "write the settings to the .env in this folder\ninstead of printing them; replaces only settings\n" +
+          "of an earlier sandbox",
       },
     },
     examples: ["platform-auth sandbox", "platform-auth sandbox --user ada --write-env lesson"],

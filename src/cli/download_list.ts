@@ -40,7 +40,10 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
 
 const LINE = /^\s*((?:"[^"]+"|'[^']+')(?=\s|$)|[^\s#]\S*)\s*(.*?)\s*$/;
 
-/** Removes quotes, which other programs need around names with spaces. */
+/**
+ * Removes the quotes around a name. Lists made for other programs need quotes around names with
+ * spaces.
+ */
 function unquoted(text: string): string {
   return /^(["'])(.+)\1$/.exec(text)?.[2] ?? text;
 }
@@ -56,15 +59,15 @@ function nameIn(input: string): string | undefined {
   try {
     name = decodeURIComponent(part);
   } catch {
-    // A % that encodes no character belongs to the name.
+    // The text after a % is not an encoded character, so the name is used without decoding.
   }
   return inside(name.replace(UNUSABLE, "_"));
 }
 
 /**
  * Returns a path in the folder, with `/` between its parts. Returns `undefined` if the path leads
- * out of the folder or has a hidden part: a list from someone else must not write to `.env` or
- * `.git`.
+ * out of the folder or has a hidden part, because a list from someone else must not be able to
+ * write to `.env` or `.git`.
  */
 function inside(file: string): string | undefined {
   const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");

@@ -3,15 +3,15 @@ import { systemWords } from "../errors/cause.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Other names are not shown: the user may have passed a secret instead of a name, such as the
- * content of the file.
+ * Matches a name that looks like a path. Messages show only such a name: any other text may be a
+ * secret, such as the content of the file, that the user passed by mistake.
  */
 const LOOKS_LIKE_A_PATH = /^(?!.*eyJ)(?:[\w.-]{0,40}[\\/])*[\w-]{1,40}\.[a-z]{1,5}$/i;
 
 /**
  * Reads a file given on the command line. The name `-` is standard input.
  *
- * @throws {ConfigError} `FILE` if it cannot be read.
+ * @throws {ConfigError} `FILE` if the file cannot be read.
  */
 export async function readInput(
   option: string,
@@ -22,17 +22,17 @@ export async function readInput(
     return await Deno.readFile(name);
   } catch (error) {
     const shown = LOOKS_LIKE_A_PATH.test(name) ? ` ${name}` : "";
-    const problem = `Cannot read the file${shown} of ${option}: ${reasonOf(error)}`;
+    const problem = `Cannot read the file${shown} given with ${option}: ${reasonOf(error)}`;
     throw new ConfigError("FILE", problem, "check the path", error);
   }
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "it does not exist";
-  return systemWords(error) ?? "the system refused it";
+  return systemWords(error) ?? "the system refused to read it";
 }
 
-/** Reads such a file and decodes it as text. */
+/** Reads the file that the option names and decodes it as text. */
 export async function readInputText(option: string, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(option, name));
 }

@@ -5,7 +5,6 @@ import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";
 import { wrapped } from "../errors/lines.ts";
 
-/** Exit statuses. */
 export const FAILED = 1;
 const USAGE = 2;
 /** The status of a program that Ctrl-C ends. */
@@ -71,7 +70,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
 /** Prints a sentence to standard error, so that standard output contains only the result. */
 export function say(sentence: string): void {
   const line = `platform-auth: ${printable(sentence)}`;
-  // Wraps long lines at spaces. A terminal would break them within words.
+  // A terminal would break long lines within words, so this function wraps them at spaces.
   printError(Deno.stderr.isTerminal() ? fitted(line) : line);
 }
 
@@ -80,9 +79,9 @@ export function say(sentence: string): void {
  * @returns The exit status.
  */
 export function report(error: unknown, json: boolean): number {
-  // Any other error is a bug, and its stack says where.
+  // Any other error is a bug. It is thrown, so that the runtime prints its stack.
   if (!(error instanceof AuthError || error instanceof UsageError || isMisuse(error))) throw error;
-  // The user canceled a prompt and knows it.
+  // The user canceled a prompt, so no message is needed.
   if (error instanceof AuthError && error.code === "INTERRUPTED") return CANCELED;
   if (json) printError(jsonText({ error: asJson(error) }));
   else say(error.message);
@@ -133,6 +132,6 @@ function forTerminal(text: string): string {
 
 function fitted(line: string): string {
   const indent = " ".repeat(line.length - line.trimStart().length + 2);
-  // Wrapping would collapse the spaces between columns, so lines that fit are not changed.
+  // Wrapping would collapse the spaces between columns, so a line that fits is not wrapped.
   return line.length <= terminalColumns() ? line : wrapped(line, indent, terminalColumns());
 }

@@ -12,7 +12,7 @@ export function splitAtName(args: readonly string[]): [name: string | undefined,
   return [args[at ?? args.length], args.filter((_, each) => each !== at)];
 }
 
-/** The arguments of a command, including those that `run.ts` handles. */
+/** The arguments of a command, including the options that `run.ts` handles for all commands. */
 export interface Parsed extends Given {
   readonly help: boolean;
   readonly version: boolean;
@@ -65,8 +65,8 @@ export function parse(
 }
 
 /**
- * Parses without strict mode, which describes a misuse only in a sentence. The caller checks the
- * tokens instead.
+ * Parses without strict mode: its errors contain only the runtime's sentence, which may quote a
+ * secret. The caller checks the tokens instead, and makes the message.
  */
 function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [
@@ -103,7 +103,7 @@ function usageProblem(
       return "There are no profiles; pass the .env of an account with --env-file";
     }
     const known = Object.keys(options);
-    // A single letter is usually the first letter of an option's name.
+    // If the user typed a single letter, suggest an option that begins with it.
     const meant = name.length > 1
       ? closest(name, known)
       : known.find((each) => each.startsWith(name.toLowerCase()));
@@ -120,7 +120,10 @@ function usageProblem(
     : undefined;
 }
 
-/** Any other text may be a misplaced secret, so messages repeat only a short name. */
+/**
+ * Matches a short name. Messages repeat only such a name: any other text may be a secret that the
+ * user passed by mistake.
+ */
 const NAME = /^-{0,2}(?=.{1,20}$)[a-z]+(-[a-z]+)*$/i;
 
 /** Says that an option or a command does not exist. */

@@ -4,7 +4,10 @@ export interface Release {
   readonly version: string;
 }
 
-/** Reads `deno.json`, which is imported as text because it contains comments. */
+/**
+ * Reads the name and the version from `deno.json`. The file is imported as text, because its
+ * comments are not valid JSON.
+ */
 export async function release(): Promise<Release> {
   const { default: text } = await import("../../deno.json", { with: { type: "text" } });
   const valueOf = (key: string) => new RegExp(`"${key}": ?"([^"]+)"`).exec(text)?.[1] ?? "";

@@ -7,7 +7,10 @@ import { parsedJson } from "../platform/json.ts";
 export interface Reply {
   /** An empty secret means that the client has no secret. */
   readonly values: ReadonlyMap<string, string>;
-  /** The reason why a value cannot be used. It does not contain the value. */
+  /**
+   * The reason why a value cannot be used. The reason never quotes the value, which may be a
+   * secret.
+   */
   readonly rejected: ReadonlyMap<string, string>;
 }
 
@@ -19,9 +22,9 @@ interface Finding {
 
 /**
  * Finds the settings in a reply of the support channel. The reply may contain lines of a `.env`,
- * lines such as `Client id: …`, a table, sentences such as "The client id is …", or JSON, and may
- * be quoted with `>` as in an e-mail. Addresses in sentences are ignored: a guess must not decide
- * which host receives a password.
+ * lines such as `Client id: …`, a table, sentences such as "The client id is …", or JSON. Its lines
+ * may be quoted with `>` as in an e-mail. Addresses in sentences are ignored: a guess must not
+ * decide which host receives a password.
  */
 export function readReply(reply: string): Reply {
   const env = withoutEnvLines(plainText(reply));
@@ -45,7 +48,10 @@ export function readReply(reply: string): Reply {
 interface Pair {
   readonly label: string;
   readonly text: string;
-  /** Whether the text may not belong to the label, such as the next line. */
+  /**
+   * Whether the text may not be the label's value, such as the line after a label. If a guess has
+   * the wrong shape, it is ignored instead of rejected.
+   */
   readonly isGuess?: boolean;
 }
 
@@ -101,8 +107,9 @@ function withoutJson(text: string): { pairs: Pair[]; rest: string } {
 }
 
 /**
- * Lists the strings in JSON. Each is listed under its own key, and under its key preceded by those
- * of its parents: the labels in `{ client: { id } }` are `id` and `clientid`.
+ * Lists the strings in JSON with their labels. One label is the string's own key; the other labels
+ * are that key preceded by the keys of its parents. For example, the string in `{ client: { id } }`
+ * has the labels `id` and `clientid`.
  */
 function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
   if (typeof value === "string") {
@@ -113,8 +120,8 @@ function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
 }
 
 /**
- * Finds lines that consist of a label and a value, separated by a colon or an equals sign. If the
- * value is on the next line, the label needs no colon.
+ * Finds lines that consist of a label and a value, separated by a colon or an equals sign. Also
+ * finds a label whose value is on the next line, with or without a colon.
  */
 function linesOf(text: string): Pair[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
@@ -127,8 +134,8 @@ function linesOf(text: string): Pair[] {
 }
 
 /**
- * Finds labels and values in the tables of Markdown. A label is either the first cell of a row, or
- * the head of a column.
+ * Finds labels and values in Markdown tables. A label is either the first cell of a row, or the
+ * head of a column.
  */
 function rowsOf(text: string): Pair[] {
   const rows = text.split("\n").filter((line) => line.includes("|"))

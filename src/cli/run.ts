@@ -1,6 +1,6 @@
 /**
- * Runs the command line: parses the arguments (`parse.ts`), runs the command (`commands.ts` lists
- * them), prints its answer or its error (`output.ts`).
+ * Runs a command line: finds the command (`commands.ts`), parses its arguments (`parse.ts`) and
+ * returns its answer. `cli.ts` then prints the answer or the error (`output.ts`).
  */
 import type { Answer } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
@@ -10,7 +10,10 @@ import { closest } from "../errors/closest.ts";
 import { setLogLevel } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
-/** Commands of other programs, and the command here that does the same. */
+/**
+ * Commands that users know from other programs, with the advice to show: the `platform-auth`
+ * command that does the same.
+ */
 const HABITS: Readonly<Record<string, string>> = {
   whoami: "platform-auth status says who is signed in",
   version: "use platform-auth --version",

@@ -16,7 +16,10 @@ export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
-/** Time limit for acquiring the lock. Most logins and refreshes release it sooner. */
+/**
+ * Time limit for acquiring the lock of the `.env`. Most logins and refreshes release the lock
+ * sooner.
+ */
 const LOCK_MS = 5_000;
 
 /**
@@ -35,17 +38,18 @@ export async function saveSettings(
 ): Promise<string[]> {
   await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true, mode: folderMode }));
   const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // Each changed setting is uncommented to `KEY=`, so that the edit fills it in place.
+  // In the template of a new file, the line of each changed setting becomes `KEY=`, so that the
+  // value is written in that line.
   const template = example.replace(
     /^#([A-Z_]+)=.*$/gm,
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
-  // .gitignore is changed first, so that no other program can commit the new file before git
-  // ignores it.
+  // Git must ignore the new file before the file exists, so that no other program can commit it.
   const ignored = await ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
-    // The process that has the lock is about to save tokens that do not belong to these settings.
+    // The process that holds the lock is about to save tokens, which would not belong to the new
+    // settings.
     if (lock.state === "busy") {
       const problem =
         `Cannot write ${path}: another process is about to save a session in this file`;
@@ -58,17 +62,20 @@ export async function saveSettings(
   return ignored;
 }
 
-/** Settings that determine an endpoint but that a sandbox never writes. */
+/**
+ * Settings that also determine the token endpoint. A sandbox never writes them, so they belong to
+ * another account.
+ */
 const OTHER_ENDPOINTS = ["AUTH_REGION", "AUTH_PROVIDER_HOST", "AUTH_PROVIDER_DOMAIN"];
 
 /**
- * Writes the settings of a sandbox into the `.env` of a folder. Replaces the settings of an earlier
- * sandbox, which are recognized by the client id, and removes its tokens. A file with the settings
- * of another account is left unchanged.
+ * Writes the settings of a sandbox into the `.env` of a folder. If the file has the sandbox's
+ * client id, replaces the settings of the earlier sandbox and removes its tokens. Otherwise a file
+ * with settings or tokens of an account is left unchanged.
  *
  * @returns The path of the file.
- * @throws {ConfigError} `INVALID_SETTING` if the file has other settings; `ENV_FILE`, `FILE`,
- * `PERMISSION`.
+ * @throws {ConfigError} `INVALID_SETTING` if the file has settings of another account; `ENV_FILE`,
+ * `FILE` or `PERMISSION` if a file cannot be written.
  */
 export async function saveSandboxSettings(
   folder: string,

@@ -6,9 +6,9 @@ import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 
 /**
  * Logs in without a prompt if there is no valid session and the settings suffice, as in CI, cron
- * and containers. The tokens are saved in the file that the user named or that contains settings.
- * If there is no such file, they stay in memory, so that a command does not create an unexpected
- * file.
+ * and containers. The tokens are saved in the file that the user named or in the file that contains
+ * the settings. Without either file, the tokens stay in memory, so that a command does not create
+ * an unexpected file.
  *
  * @param envFile The file named on the command line.
  */
@@ -20,7 +20,10 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   await login({ strategy: "environment" });
 }
 
-/** Whether a new login is necessary. If a refresh is due, tries it: the provider may refuse it. */
+/**
+ * Whether a new login is necessary. If a refresh is due, refreshes the session: a login is
+ * necessary if the provider refuses.
+ */
 async function isOver(): Promise<boolean> {
   try {
     await accessToken();

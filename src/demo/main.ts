@@ -36,8 +36,8 @@ async function start(demo: Transcript): Promise<void> {
 A session with the data platform
    This demo runs an identity provider, a portal and an API on this computer. A line after > is
    code that was run, and ✓ is a check of its effect.`);
-  // The clock starts six minutes behind. Later it jumps to the real time, which the second process
-  // uses.
+  // The demo's clock starts six minutes behind and later jumps to the real time. It must end at the
+  // real time, because the second process uses the real clock.
   let behindMs = 6 * 60_000;
   const now = () => Date.now() - behindMs;
   await using sandbox = await demo.run(

@@ -1,5 +1,6 @@
 /**
- * Checks what a login and a call need, for `doctor()`. A check changes nothing and shows no secret.
+ * Runs the checks of `doctor()`: is everything present that a login and a call need? A check
+ * changes nothing and shows no secret.
  *
  * This folder may import `show/` and all layers below it.
  */
@@ -92,7 +93,10 @@ export function undiagnosed(error: AuthError): Diagnosis {
   return diagnosisOf(checksOf({ runtime: checkRuntime(), settings: failed(error) }));
 }
 
-/** Gathers the facts. With a token command, the provider is not checked. */
+/**
+ * Gathers the facts for the checks. If the tokens come from a command, sends nothing to the
+ * provider.
+ */
 async function gather(
   { configuration, ...session }: SessionSnapshot,
   signal: AbortSignal | undefined,
@@ -103,7 +107,8 @@ async function gather(
   const source = isByCommand
     ? await runTokenCommand(configuration, signal)
     : await checkStore(store, notices, signal);
-  // If the session has not read the store yet, the tokens that the check read are used.
+  // The session may not have read its store yet. The checks then use the tokens that `checkStore()`
+  // has just read.
   const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
   const status = tokens === session.tokens ? session.status : statusOf({
     configuration,

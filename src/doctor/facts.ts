@@ -15,12 +15,12 @@ export interface SessionSnapshot {
 
 /** The facts for the checks, gathered before the first check. */
 export interface Facts extends SessionSnapshot {
-  /** Why the settings do not allow a login, if they do not. */
+  /** Why the settings do not allow a login; `undefined` if they do. */
   readonly fault: SettingsFault | undefined;
   /** The store or the command that provides tokens instead of the `.env`. */
   readonly source: Source | undefined;
   readonly provider: Probe | undefined;
-  /** The base address of the API, or the error if it cannot be used. */
+  /** The base address of the API, or the error if the address cannot be used. */
   readonly base: URL | AuthError | undefined;
   readonly api: Probe | undefined;
   readonly apiWithToken: Probe | undefined;
@@ -40,8 +40,8 @@ export interface Probe {
 }
 
 /**
- * Checks by name. A check returns `undefined` if it does not apply, or if its success is of no
- * interest to a user.
+ * Checks by name. A check returns `undefined` if it does not apply, or if users need not know that
+ * it succeeded.
  */
 export type Checks = Readonly<
   Record<string, (facts: Facts) => Finding | undefined | Promise<Finding | undefined>>

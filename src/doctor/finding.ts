@@ -31,7 +31,10 @@ export function failed({ problem, fix }: AuthError): Finding {
   return fail(problem, fix);
 }
 
-/** Returns the result of the work, or the `AuthError` that it threw. Throws after an abort. */
+/**
+ * Returns the result of the work, or the `AuthError` that the work threw. After an abort, throws
+ * the signal's reason.
+ */
 export async function attempt<T>(
   signal: AbortSignal | undefined,
   work: () => Promise<T>,

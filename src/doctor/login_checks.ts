@@ -60,7 +60,7 @@ async function refreshOnce(
 
 function failedRefresh(error: AuthError): Finding {
   if (error.code !== "REFRESH_REJECTED") return failed(error);
-  // The refresh token is new, so another login would not help.
+  // The provider refused a new refresh token, so another login would not help.
   return fail(
     error.problem,
     "no later login can be refreshed either: ask the support channel of your subscription whether " +
@@ -70,7 +70,7 @@ function failedRefresh(error: AuthError): Finding {
 }
 
 function notRenewable({ lifetimeMs }: Tokens): Finding {
-  const span = lifetimeMs === undefined ? "" : `, so it lasts ${durationText(lifetimeMs)}`;
+  const span = lifetimeMs === undefined ? "" : `, so the session lasts ${durationText(lifetimeMs)}`;
   return warn(
     `the provider issued no refresh token for this login${span}`,
     "ask the support channel of your subscription to allow refresh tokens for the app client",
@@ -87,8 +87,8 @@ async function endLogin(
   if (result.ended !== "here") {
     return ok("the provider ended the test login; its access token stays valid until it expires");
   }
-  const message = `this login ends by itself later: ${result.text}`;
+  const message = `the test login was not ended, and ends when its tokens expire: ${result.text}`;
   return obtained.some(isRenewable)
-    ? warn(message, "do nothing: its tokens are not saved")
+    ? warn(message, "do nothing: the tokens of the test login were not saved")
     : ok(message);
 }

@@ -20,11 +20,15 @@ const MAX_SKEW_SECONDS = 60;
 
 /** Checks of the network, the provider and the API. */
 export const NETWORK_CHECKS: Checks = {
-  // The address of the proxy may contain a password, so it is not shown.
+  // Shows only the names of the variables, because the address of a proxy may contain a password.
   "proxy": () => {
     const set = PROXIES.filter(environment);
     if (set.length === 0) return undefined;
-    return ok(`${set.join(", ")}: requests use that proxy, except to loopback and NO_PROXY`);
+    return ok(
+      `${
+        set.join(", ")
+      }: requests use this proxy, except requests to loopback and to the hosts in NO_PROXY`,
+    );
   },
 
   "provider": ({ provider }) => {
@@ -87,7 +91,10 @@ export const NETWORK_CHECKS: Checks = {
   },
 };
 
-/** Plain `http:` is used only on loopback, without a proxy, so `HTTP_PROXY` is not listed. */
+/**
+ * The variables that set a proxy. `HTTP_PROXY` is not listed, because `http:` is used only on
+ * loopback, without a proxy.
+ */
 const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
 
 const TRY_PATH = "try a path of the API";
@@ -143,7 +150,7 @@ function unreached(error: unknown, { host }: URL, isTimeout: boolean): Finding {
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 
-/** Explains why the address may be wrong, if the response to a GET shows that. */
+/** Returns a warning if the response to a GET shows that the address may be wrong. */
 function addressProblem({ url: { host }, response, failure }: Probe, setting: string) {
   if (response === undefined) return failure;
   const { status, headers, ok } = response;
@@ -157,8 +164,8 @@ function addressProblem({ url: { host }, response, failure }: Probe, setting: st
 }
 
 /**
- * Returns the base address of the API. It follows the rules of `authFetch()`, so that no other
- * address receives the token.
+ * Returns the base address of the API, or the error if the address cannot be used. Applies the
+ * rules of `authFetch()`, so that the check sends the token to no other address.
  */
 export function apiAddress(settings: Settings): URL | AuthError | undefined {
   try {
@@ -175,7 +182,7 @@ const SET_API_BASE_URL: Fix = [
   " then accepts paths and sends the token to that address",
 ];
 
-/** Calls the API with the token, if there is a valid one and the API can be reached. */
+/** Calls the API with the token, if the token is valid and the API can be reached. */
 export async function probeWithToken(
   configuration: Configuration,
   api: Probe | undefined,
@@ -187,7 +194,7 @@ export async function probeWithToken(
   return await probe(configuration, "api", api.url, signal, headers);
 }
 
-/** Maximum age of a new token. Another login would not return a better one. */
+/** Maximum age of a new token. If the API rejects a new token, another login does not help. */
 const NEW_MS = 300_000;
 
 function isNew(tokens: Tokens, world: World): boolean {
@@ -205,7 +212,10 @@ function scopesText({ claims: { scope } }: Tokens): string {
     : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
 }
 
-/** Another login returns the same scopes; only the support channel can change them. */
+/**
+ * The fix for missing scopes. Another login returns the same scopes; only the support channel can
+ * change them.
+ */
 const SCOPE_TICKET: Fix = [
   'ask the support channel of your subscription: "The data platform API rejects the access token ' +
   "of a new login with USER_PASSWORD_AUTH. Which scopes does it require, and how does a program " +

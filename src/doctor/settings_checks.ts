@@ -10,9 +10,9 @@ const PLACES = {
   environment: "from the environment",
 } as const;
 
-/** Checks the settings, and lines that were probably meant as settings. */
+/** Checks the settings, and lines of the `.env` that were probably meant as settings. */
 export const SETTINGS_CHECKS: Checks = {
-  // Checks whether all settings for a login are set, and shows where each came from.
+  // Checks whether all settings for a login are set, and shows where each setting comes from.
   "settings": ({ configuration: { settings }, fault, status }) => {
     if (fault) {
       // A valid portal token needs none of these settings.
@@ -29,7 +29,8 @@ export const SETTINGS_CHECKS: Checks = {
     return ok(lists.join("; "));
   },
 
-  // Suggests settings that were probably meant, unless the check above already suggests them.
+  // Suggests settings that were probably meant, except those that the check "settings" already
+  // suggests.
   "settings to check": async ({ configuration: { settings }, fault }) => {
     const { suggestionsOn } = await import("../settings/suggestions.ts");
     const isMissing = fault?.code === "MISSING_SETTINGS" || fault?.code === "UNTRUSTED_ORIGIN";
@@ -44,7 +45,7 @@ export const SETTINGS_CHECKS: Checks = {
   // Says which hosts receive the secrets, and where each host is named.
   "receivers": ({ configuration: { issuer, settings }, fault }) => {
     const { withheld } = settings.trust;
-    // The check of the settings already reports a missing endpoint.
+    // The check "settings" already reports this problem.
     if (withheld && fault?.code === "UNTRUSTED_ORIGIN") return undefined;
     if (withheld) return warn(withheld.problem, withheld.fix);
     const provider = URL.parse(issuer.provider ?? "")?.host;
@@ -60,7 +61,8 @@ export const SETTINGS_CHECKS: Checks = {
     return receivers.length === 0 ? undefined : ok(receivers.join("; "));
   },
 
-  // A forgotten environment variable overrides the .env.
+  // Warns if an environment variable, perhaps a forgotten one, overrides a different value in the
+  // .env.
   "shadowing": ({ configuration: { settings } }) => {
     const names = variablesOf((name) => {
       const inFile = settings.file.values.get(VARIABLES[name]);
@@ -68,7 +70,7 @@ export const SETTINGS_CHECKS: Checks = {
     });
     if (names.length === 0) return undefined;
     return warn(
-      `the environment overrides another value in the .env: ${names.join(", ")}`,
+      `environment variables override different values in the .env: ${names.join(", ")}`,
       `unset ${names.join(" ")}, or remove these lines from the .env`,
     );
   },

@@ -62,7 +62,8 @@ export const STORAGE_CHECKS: Checks = {
 
   "version control": async ({ configuration: { envFile, settings } }) => {
     if (envFile === undefined || settings.file.problem) return undefined;
-    // If git hangs, each command takes a second, so both run at the same time.
+    // If git hangs, each command takes a second until its time limit, so both commands run at the
+    // same time.
     const [tracking, ignored] = await Promise.all([
       gitTracking(envFile),
       gitIgnores(envFile),
@@ -89,7 +90,7 @@ export const STORAGE_CHECKS: Checks = {
   },
 };
 
-/** Checks that a session can use a store on a server. Leaves nothing in the store. */
+/** Checks whether a session can use a store on a server. Leaves nothing in the store. */
 export async function checkStore(
   store: TokenStore,
   notices: Notices,
@@ -105,7 +106,7 @@ export async function checkStore(
   return { finding, tokens };
 }
 
-/** Runs the token command. Its token is used only to call the API. */
+/** Runs the token command. The checks use the token only to call the API. */
 export async function runTokenCommand(
   configuration: Configuration,
   signal: AbortSignal | undefined,

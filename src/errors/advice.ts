@@ -1,19 +1,19 @@
-/** A call that a fix recommends. Programs and the command line write the call differently. */
+/** A call that a fix recommends. The command line shows the call as a command. */
 export type Call =
   | {
     readonly call: "login";
     readonly options?: {
       readonly force?: true;
       readonly strategy?: "portal";
-      /** Pass the string that "Copy Token" in the portal copies. */
+      /** Whether to pass the string that "Copy Token" in the portal copies. */
       readonly portalToken?: true;
     };
   }
   | { readonly call: "logout" };
 
 /**
- * A part of a fix that only a program can follow. The command line shows `inTerminal` instead, if
- * present.
+ * A part of a fix that makes sense only in a program. The command line shows `inTerminal` instead,
+ * or nothing if `inTerminal` is missing.
  */
 export interface InProgram {
   readonly inProgram: string;
@@ -68,8 +68,8 @@ export function fixText(fix: Fix): string {
 let kernel: boolean | undefined;
 
 /**
- * Whether the code runs in a notebook kernel. Reading `Deno.jupyter` throws in other processes, so
- * the result is cached.
+ * Whether the code runs in a notebook kernel. Outside a kernel, reading `Deno.jupyter` throws. The
+ * result is cached, so that this happens only once.
  */
 export function inKernel(): boolean {
   return kernel ??= hasKernel();

@@ -2,10 +2,10 @@ import { closest } from "./closest.ts";
 import { typeError } from "./errors.ts";
 
 /**
- * Checks the names and types of options. Notebook cells are not type-checked.
+ * Checks the names and types of options at run time, because notebook cells are not type-checked.
  *
- * @throws {TypeError} If an option is unknown or has the wrong type. The message contains its name,
- * never its value.
+ * @throws {TypeError} If an option is unknown or has the wrong type. The message contains the name
+ * of the option, never the value.
  */
 export function checkOptions(
   caller: string,
@@ -31,7 +31,8 @@ export function checkOptions(
 }
 
 /**
- * A name may be a misplaced secret, so it is quoted only if it looks like the name of an option.
+ * Matches text that looks like the name of an option. Messages quote only such a name: any other
+ * text may be a secret that was passed by mistake.
  */
 const LOOKS_LIKE_A_NAME = /^[A-Za-z]\w{0,29}$/;
 

@@ -1,6 +1,6 @@
 /**
- * Rethrows an error that only a mistake in a program causes. Call this in a `catch` that is meant
- * for errors of the system, so that it does not hide such a mistake.
+ * Rethrows an error that only a mistake in a program can cause. Call this function in a `catch`
+ * that handles errors of the system, so that the `catch` does not hide mistakes.
  */
 export function throwIfBug(error: unknown): void {
   const isOfLanguage = [TypeError, RangeError, ReferenceError].some((type) =>

@@ -1,6 +1,6 @@
 /**
- * The details of the underlying error that an {@linkcode AuthError} keeps. The message may contain
- * an address or a secret, so it is left out.
+ * The details of the underlying error that an {@linkcode AuthError} keeps. The message of the
+ * underlying error is left out, because it may contain an address or a secret.
  */
 export interface ErrorCause {
   /** The class, such as `ConnectionRefused` or `TypeError`. */
@@ -9,13 +9,16 @@ export interface ErrorCause {
   readonly code?: string;
 }
 
-/** The runtime's chains of causes are shorter than this. */
+/**
+ * Maximum number of causes to search, in case the chain of causes is a loop. The runtime's own
+ * chains are shorter.
+ */
 const MAX_DEPTH = 5;
 
 /** The TLS library's names for a rejected certificate or connection. */
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
-/** Reduces an error to its class and the system code in it or in its causes. */
+/** Reduces an error to its class and a system code, found in the error or in one of its causes. */
 export function causeOf(error: unknown): ErrorCause | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = codeIn(error);

@@ -40,7 +40,7 @@ export class AuthError extends Error {
   /** Class and system code of the underlying error, if the network or the disk failed. */
   declare readonly cause?: ErrorCause;
 
-  /** Protected: only this module creates its errors. */
+  /** Protected, because only this module creates these errors. */
   protected constructor(
     code: AuthErrorCode,
     problem: string,
@@ -59,7 +59,10 @@ export class AuthError extends Error {
     brand(this, "AuthError");
   }
 
-  /** Also recognizes the errors of other copies of this module, such as a released file. */
+  /**
+   * Also recognizes the errors of other copies of this module in the process, such as a released
+   * file.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isInstance(this, value);
   }
@@ -148,8 +151,8 @@ export class ApiError extends AuthError {
   declare readonly requestId: string | undefined;
   /**
    * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not
-   * enumerable, so logs do not show it. A token in the body is replaced by `[secret]`; text with
-   * a part of one, or an encoded one, is withheld.
+   * enumerable, so that logs do not show the body. A token in the body is replaced by `[secret]`.
+   * Text with a part of a token, or with an encoded token, is withheld.
    */
   declare readonly body?: unknown;
 
@@ -177,8 +180,8 @@ export class SessionExpiredError extends AuthError {
 }
 
 /**
- * The API could not be reached. This is a `TypeError`, as from `fetch`, with the code, the problem
- * and the fix of an `AuthError`. It is an instance of both classes.
+ * The API could not be reached. This error is a `TypeError`, as from `fetch`, and has the code, the
+ * problem and the fix of an `AuthError`. `instanceof` is true for both classes.
  */
 export class UnreachableError extends TypeError {
   static {

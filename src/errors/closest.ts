@@ -1,10 +1,10 @@
-/** Minimum length of a prefix. Shorter ones match too many words. */
+/** Minimum length of a prefix. A shorter prefix matches too many words. */
 const SHORTEST_BEGINNING = 3;
 
 /**
- * Returns the known word closest to a mistyped one, or the only known word that starts with it;
- * `undefined` if no word is close. In that case, the given word may be a misplaced secret and must
- * not be quoted.
+ * Returns the known word closest to the given word, or the only known word that starts with the
+ * given word. Returns `undefined` if no word is close: the given word may then be a secret that was
+ * passed by mistake, and must not be quoted.
  */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const given = word.toLowerCase();
@@ -18,7 +18,7 @@ export function closest(word: string, known: readonly string[]): string | undefi
 /** The number of characters to insert, delete or replace to turn one word into the other (Levenshtein). */
 export function editsBetween(from: string, to: string): number {
   let row = [...Array(to.length + 1).keys()];
-  // Words that differ this much in length are never close.
+  // Words that differ in length by more than two are never close.
   if (Math.abs(from.length - to.length) > 2) return Infinity;
   for (const [at, character] of [...from].entries()) {
     let left = at + 1;

@@ -117,8 +117,8 @@ export type SessionExpiredErrorCode =
  *
  * - `INTERRUPTED`: Stop was pressed in a notebook, or a prompt was canceled in a terminal. The class
  *   of this error is `AuthError` itself.
- * - `API_UNREACHABLE`: there is no connection to the API. The class of this error is `TypeError`, as
- *   from `fetch`; `instanceof AuthError` is true, too.
+ * - `API_UNREACHABLE`: there is no connection to the API. The class of this error is `TypeError`,
+ *   as from `fetch`; `instanceof AuthError` is also true.
  */
 export type AuthErrorCode =
   | ConfigErrorCode

@@ -1,6 +1,6 @@
 /**
- * The error classes with constructors that this module can call. The classes in `classes.ts` are
- * public, but their constructors are not, so code of this module imports the classes from here.
+ * The error classes with constructors that this module can call. The public classes in `classes.ts`
+ * have hidden constructors, so code of this module imports the classes from this file.
  */
 import * as classes from "./classes.ts";
 import type { Fix } from "./advice.ts";
@@ -53,7 +53,10 @@ export const SessionExpiredError = classes.SessionExpiredError as unknown as Mad
   [code: SessionExpiredErrorCode, problem: string, fix: Fix]
 >;
 
-/** Errors about an argument. A bug may also throw a `TypeError`, so these are marked. */
+/**
+ * Errors about a wrong argument. They are recorded here to tell them from a `TypeError` that a bug
+ * throws.
+ */
 const misuses = new WeakSet<TypeError>();
 
 /** Makes a `TypeError`. In a notebook, its stack lists only the caller's frames. */

@@ -1,10 +1,14 @@
 /**
  * Matches characters that move the cursor, change the direction of text, or are invisible. V8 takes
- * 0.4 ms to create the expression, which would slow down the import, so this is a function.
+ * 0.4 ms to create the expression. A function creates it only on use, so that the import stays
+ * fast.
  */
 const invisible = (): RegExp => /\p{Cc}|\p{Cf}|[\u2028\u2029]/gu;
 
-/** Removes invisible characters from a line, which may contain names from tokens and files. */
+/**
+ * Removes invisible characters from a line. Names from tokens and files may contain such
+ * characters.
+ */
 export function printable(line: string): string {
   return line.replace(invisible(), "");
 }

@@ -7,8 +7,8 @@ export function shortened(text: string, maxLength: number): string {
 const COLUMNS = 60;
 
 /**
- * Matches a word with the flags that follow it, or a call with its options. People copy them, so
- * neither is broken across lines.
+ * Matches a text that is not broken across lines, because people copy it: a word with the flags
+ * that follow it, or a call with its options.
  */
 const WORD = /(?:\(\{[^}]{0,60}\}\)|[^ ]| +(?=-\S))+/g;
 

@@ -7,7 +7,10 @@ export interface Parts {
   readonly code: AuthErrorCode;
   readonly problem: string;
   readonly fix: string;
-  /** Another entry of `platform-auth explain` than the code: the status of the API's response. */
+  /**
+   * The entry of `platform-auth explain` to name instead of the code: the status of the API's
+   * response.
+   */
   readonly topic?: string | undefined;
 }
 
@@ -23,14 +26,14 @@ export function sentenceOf(
   return fix === "" ? problem : `${problem}; ${fix}`;
 }
 
-/** Names the command that tells more, offline and in any folder. */
+/** Names the command that explains an error. The command works offline and in any folder. */
 export function helpOn({ code, topic = code }: Pick<Parts, "code" | "topic">): string {
   return `help: platform-auth explain ${topic}`;
 }
 
 /**
- * Adds name, problem, fix and cause. Name and message already show them, so they are not
- * enumerable.
+ * Adds name, problem, fix and cause to an error. These properties are not enumerable, so that a
+ * printed error does not repeat what its message says.
  */
 export function addParts(
   error: Error,

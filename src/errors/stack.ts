@@ -1,12 +1,12 @@
 /**
- * Reduces the stack of an error to its message and the caller's frames. V8 keeps ten frames by
- * default, and this module alone may use more.
+ * Reduces the stack of an error to its message and the caller's frames. By default, V8 keeps ten
+ * frames, which may all belong to this module.
  */
 import { inKernel } from "./advice.ts";
 import { wrapped } from "./lines.ts";
 import { helpOn, type Parts } from "./parts.ts";
 
-/** Number of frames to record. It is large enough to include the caller's frames. */
+/** Number of frames to record, large enough to include the caller's frames. */
 const DEPTH = 100;
 const FRAME = /^\s+at (?:.* \(|async )?(.+):\d+:\d+\)?$/;
 
@@ -25,22 +25,25 @@ export function callSite(): Error {
 
 /** Reduces the stack of a new error to its message and the caller's frames. */
 export function hideOwnFrames(error: Error): void {
-  // V8 would print our source line with an uncaught error whose stack was read, so the stack is
-  // replaced before that.
+  // Reading the stack makes V8 print our source line with an uncaught error, so the stack is
+  // replaced before it is read.
   error.stack = headOf(error);
   showCaller(error);
 }
 
 /**
- * Shows the frames of this call, if its trace has any. Calls that wait for the same work share an
- * error, which then shows the last of these calls.
+ * Replaces the frames of an error by the frames of this call's site, if there are any. Calls that
+ * wait for the same work share one error, which then shows the last of these calls.
  */
 export function showCaller(error: Error, site: Error = callSite()): void {
   const frames = framesOfCaller(site);
   if (frames.length > 0) error.stack = [headOf(error), ...frames].join("\n");
 }
 
-/** Wraps the message: a notebook shows only the stack and breaks long lines within words. */
+/**
+ * Returns the beginning of a stack: name and message. In a notebook, the message is wrapped,
+ * because the notebook would break long lines within words.
+ */
 function headOf(error: Error & Partial<Parts>): string {
   const { name, message, code, problem = message, fix = "", topic } = error;
   if (!inKernel()) return `${name}: ${message}`;
@@ -65,9 +68,9 @@ export function errorLines(
 
 /**
  * Returns the frames that belong neither to this module nor to the runtime. The first frame belongs
- * to this file and shows where this module is: in a folder, or in one bundled file. The runtime
- * escapes characters in a trace differently than in `import.meta.url`, so the text of that frame is
- * compared.
+ * to this file, and its text shows where this module is: in a folder, or in one bundled file.
+ * `import.meta.url` cannot be compared instead, because the runtime escapes characters in a trace
+ * differently.
  */
 function framesOfCaller({ stack }: Error): string[] {
   const lines = String(stack).split("\n").filter((line) => FRAME.test(line));

@@ -1,4 +1,4 @@
-// Only the types are imported here; the first plot loads the package.
+// This import has only types. The first plot loads the package.
 import type * as Plot from "npm:@observablehq/plot@^0.6";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
@@ -12,10 +12,10 @@ const PLOT = "npm:@observablehq/plot@0.6.17";
 /** The package that provides a document to draw into. A kernel has no page. */
 const DOCUMENT = "npm:linkedom@0.18.15";
 
-/** Options of {@linkcode plot}: those of Observable Plot, with a legend by default. */
+/** Options of {@linkcode plot}: the options of Observable Plot, with a legend by default. */
 export interface PlotOptions
   extends Omit<NonNullable<Parameters<(typeof Plot)["plot"]>[0]>, "marks" | "title" | "caption"> {
-  /** A list of marks, or a function that receives Observable Plot and returns them. */
+  /** A list of marks, or a function that receives Observable Plot and returns the marks. */
   marks: readonly unknown[] | ((plot: typeof Plot) => unknown);
   /** A line above the plot. Default: none. */
   title?: string;
@@ -25,8 +25,8 @@ export interface PlotOptions
    */
   legend?: Readonly<Record<string, string>> | boolean;
   /**
-   * The numbers to remember, one per line. Outputs that cannot show the plot still show the
-   * caption.
+   * The text below the plot, such as the most important numbers, one per line. Outputs that cannot
+   * show the plot still show the caption.
    */
   caption?: string;
 }
@@ -35,7 +35,7 @@ export interface PlotOptions
  * Draws a plot with [Observable Plot](https://observablehq.com/plot/) and shows it under its cell.
  *
  * The plot and its color bar are pictures with their own background, so that untrusted notebooks
- * and exports show them, too. Outside a notebook, only title and caption are printed. If text in
+ * and exports also show them. Outside a notebook, only title and caption are printed. If text in
  * the rows is a time, such as `2025-07-07T10:00:00Z`, it becomes a date; a time without an offset
  * is UTC. A function that is the value of a channel receives the original rows.
  *
@@ -58,7 +58,7 @@ export async function plot(options: PlotOptions): Promise<void> {
   await display(await plotBundle(options));
 }
 
-/** A plot as text and as HTML. */
+/** Returns a plot as text and as HTML. */
 export async function plotBundle(options: PlotOptions): Promise<Bundle> {
   const { marks: given, title, legend = true, caption, ...rest } = options ?? {};
   if (given === undefined) throw noMarks("");
@@ -104,8 +104,8 @@ function namedColors(legend: Readonly<Record<string, string>>) {
 }
 
 /**
- * Whether Observable Plot accepts the value as a mark. It draws nothing for `null` and `undefined`,
- * as in `condition ? mark : null`.
+ * Whether Observable Plot accepts the value as a mark. It accepts `null` and `undefined`, for which
+ * it draws nothing, as in `condition ? mark : null`.
  */
 function isMark(mark: unknown): mark is Mark | null | undefined {
   if (typeof mark === "function" || mark === null || mark === undefined) return true;
@@ -199,8 +199,8 @@ async function drawing(): Promise<Drawing> {
   const [Plot, { DOMParser }] = await Promise.all(
     [PLOT, DOCUMENT].map((specifier) => loadPackage("draw a plot", specifier)),
   );
-  // HTML leaves & and < unescaped in attributes, and no front end would show such a picture, so the
-  // document is XML.
+  // The document is XML. In HTML, & and < would stay unescaped in attributes, and no front end
+  // would show the picture.
   const document = new DOMParser().parseFromString("<svg/>", "image/svg+xml");
   const createElement = document.createElement.bind(document);
   document.createElement = (tag: string) => tag === "canvas" ? new ColorBar() : createElement(tag);
@@ -236,7 +236,7 @@ class ColorBar {
   }
 }
 
-/** The page may be light or dark, so a picture sets its own colors. */
+/** The colors of a picture. They are set because the page around it may be light or dark. */
 const COLORS = { background: "#fffdf8", color: "#292524" };
 
 const DEFAULTS = {
@@ -246,18 +246,20 @@ const DEFAULTS = {
   marginBottom: 36,
 };
 
-/** The margins leave room for the outer labels, which extend beyond both ends of the bar. */
+/**
+ * The size of a color bar. The margins leave room for the first and the last label, which extend
+ * beyond the ends of the bar.
+ */
 const COLOR_BAR = { width: 272, marginLeft: 16, marginRight: 16, style: COLORS };
 
 /**
- * Minimum width of a plot, in pixels. The text of a narrower plot would be unreadable, so a plot
- * without enough room scrolls instead.
+ * Minimum width of a plot, in pixels. In a narrower output the plot scrolls, because its text would
+ * be unreadable if the plot shrank further.
  */
 const READABLE_WIDTH = 420;
 
 /**
- * Converts Observable Plot's figure to HTML without style sheets, in which each drawing is a
- * picture.
+ * Converts Observable Plot's figure to HTML without style sheets. Each drawing becomes a picture.
  */
 function withPictures(figure: string, alt: string): string {
   const html = figure.replace(/<svg [^]*?<\/svg>/g, (svg) => pictureOf(svg, alt))
@@ -273,7 +275,7 @@ function pictureOf(svg: string, alt: string): string {
   const [, width] = / width="([\d.]+)"/.exec(svg) ?? [];
   const isSwatch = !svg.includes(" viewBox=");
   const style = isSwatch
-    // Classic Jupyter displays images as blocks by default.
+    // The display is set because classic Jupyter shows images as blocks by default.
     ? "display:inline-block;margin:0 0.5em 0 0;vertical-align:middle"
     : `display:block;max-width:100%;min-width:${Math.min(Number(width), READABLE_WIDTH)}px`;
   const words = isSwatch ? "" : /^[^>]*-ramp"/.test(svg) ? "color scale" : alt;
@@ -282,7 +284,8 @@ function pictureOf(svg: string, alt: string): string {
 }
 
 /**
- * Characters that XML does not allow. A page would not show a picture that contains one of them.
+ * Characters that XML does not allow. They are removed, because a page does not show a picture that
+ * contains one.
  */
 // deno-lint-ignore no-control-regex -- the pattern must match control characters
 const NOT_IN_XML = /[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g;

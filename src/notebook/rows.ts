@@ -7,7 +7,7 @@ export interface Rows {
   /** The first rows, with one cell per column. */
   readonly cells: readonly (readonly unknown[])[];
   readonly rowCount: number;
-  /** Number of all columns, including those that are not shown. */
+  /** Number of all columns, including columns that are not shown. */
   readonly columnCount: number;
 }
 
@@ -24,10 +24,11 @@ const VALUE = "value";
  * @param limit Maximum number of rows to read; further rows are only counted.
  * @param wanted The columns to read, in this order. For rows that are arrays, these names are given
  * to the columns by position.
- * @throws {TypeError} If these are not rows, or a column does not exist.
+ * @throws {TypeError} If the value does not consist of rows, or a column does not exist.
  */
 export function readRows(given: unknown, limit: number, wanted?: readonly string[]): Rows {
-  // A frame of nodejs-polars iterates over its columns, an Arquero table over its rows.
+  // A data frame is converted with `toRecords()`, because iterating over a frame of nodejs-polars
+  // returns its columns.
   const rows = isFrame(given)
     ? given.toRecords()
     : isIterable(given)
@@ -46,7 +47,7 @@ export function readRows(given: unknown, limit: number, wanted?: readonly string
   }
   const columns = wanted ?? [...names].slice(0, MOST_COLUMNS);
   const missing = columns.find((name) => !names.has(name));
-  // An empty list has no columns to compare with.
+  // An empty list has no columns, so any column may be wanted.
   if (missing !== undefined && names.size > 0) throw noColumn("table()", missing, [...names]);
   const cells = rows.slice(0, limit).map((row) => {
     const record = isRecord(row) ? row : { [VALUE]: row };
@@ -82,7 +83,7 @@ function isList(given: unknown): given is ArrayLike<unknown> {
   return Array.isArray(given) || ArrayBuffer.isView(given) && !(given instanceof DataView);
 }
 
-/** Whether a row is an object with columns. Dates and URLs are values. */
+/** Whether a row is an object with columns. Dates and URLs are not: they are single values. */
 export function isRecord(row: unknown): row is Record<string, unknown> {
   if (typeof row !== "object" || row === null) return false;
   return Object.keys(row).length > 0 || Object.getPrototypeOf(row) === Object.prototype;
@@ -111,5 +112,5 @@ export function noColumn(caller: string, name: string, names: readonly string[])
   const hint = meant === undefined ? "" : ` (did you mean "${meant}"?)`;
   const further = names.length > MOST_NAMED ? ", …" : "";
   const list = names.slice(0, MOST_NAMED).join(", ") + further;
-  return typeError(`${caller} finds no column "${name}"${hint}; it has ${list}`);
+  return typeError(`${caller} finds no column "${name}"${hint}; the rows have ${list}`);
 }

@@ -7,9 +7,8 @@ import { errorLines } from "../errors/stack.ts";
 const COLUMNS = 80;
 
 /**
- * Time that a cell waits after its output. On a busy machine, the message that the cell has ended
- * may overtake the output. The output is then lost or appears under the next cell
- * (docs/notebooks.md).
+ * Time to wait after an output. On a busy machine, the message that the cell has ended may overtake
+ * the output, which is then lost or appears under the next cell (docs/notebooks.md).
  */
 const PAUSE_MS = 20;
 

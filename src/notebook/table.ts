@@ -11,15 +11,15 @@ export interface TableOptions<Column extends string = string> {
   /** Maximum number of rows to show. Default 50; `Infinity` shows all. */
   rows?: number;
   /**
-   * The columns to show, in this order. For rows that are lists, these are the names of the
-   * columns. Default: the first 100.
+   * The columns to show, in this order. If the rows are lists, the option names their columns.
+   * Default: the first 100 columns.
    */
   columns?: readonly Column[];
   /** A line above the table. Default: none. */
   caption?: string;
 }
 
-/** The column names that the type of the rows lists; any text if it lists none. */
+/** The column names in the type of the rows; any text if the type has no column names. */
 export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   ? Row extends readonly unknown[] ? string
   : [keyof Row] extends [never] ? string
@@ -28,7 +28,7 @@ export type ColumnOf<Rows> = Rows extends Iterable<infer Row>
   : string;
 
 const ROWS = 50;
-/** Maximum length of a cell. Longer cells are cut; in HTML, a click shows the rest. */
+/** Maximum length of a cell. Longer cells are cut. In HTML, a click shows the whole cell. */
 const CELL = 60;
 const TEXT_CELL = 40;
 /** Width of a text output in a notebook. */
@@ -48,18 +48,19 @@ const TEXT_WIDTH = 80;
  * await table(rows, { columns: ["name", "elevationM"], caption: "All stations" });
  * ```
  *
- * @throws {TypeError} If these are not rows, or a column or an option does not exist.
+ * @throws {TypeError} If the value does not consist of rows, or a column or an option does not
+ * exist.
  */
 export function table<Rows extends object>(
   rows: Rows,
   options: TableOptions<ColumnOf<Rows>> = {},
 ): Promise<void> {
-  // Not async, so that a call without await also fails in its cell: a rejected promise would end
-  // the kernel.
+  // This function is not async, so that a wrong argument throws at once. Without `await`, a
+  // rejected promise would end the kernel.
   return display(tableBundle(rows, options));
 }
 
-/** Rows as text and as HTML. */
+/** Returns rows as text and as HTML. */
 export function tableBundle(given: unknown, options: TableOptions = {}): Bundle {
   const types = { rows: ["number"], columns: ["array of strings"], caption: ["string"] };
   checkOptions("table()", options, types);
@@ -93,7 +94,7 @@ const MOST_DECIMALS = 6;
 
 /** Number of decimals for all numbers of a column; `undefined` if one of them has an exponent. */
 function decimalsOf(column: readonly unknown[]): number | undefined {
-  // Rounded to 15 digits, so that 0.1 + 0.2 is shown as 0.3.
+  // Numbers are rounded to 15 digits, so that 0.1 + 0.2 is shown as 0.3.
   const texts = column.filter(Number.isFinite).map((value) => `${+Number(value).toPrecision(15)}`);
   if (texts.some((text) => text.includes("e"))) return undefined;
   const most = texts.reduce((most, text) => Math.max(most, text.split(".")[1]?.length ?? 0), 0);
@@ -120,7 +121,7 @@ function cellText(value: unknown, decimals: number | undefined): string {
     : Deno.inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
 }
 
-/** The numbers of rows and columns, in total and as shown. */
+/** Returns the numbers of rows and columns, in total and as shown. */
 function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   const number = (count: number) => count.toLocaleString("en");
   const of = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -131,7 +132,10 @@ function countText({ cells, rowCount, columns, columnCount }: Rows): string {
   return `${rows}, ${seen}${of(columnCount, "column")}`;
 }
 
-/** The styles below set every property that front ends set on tables. Cards do the same. */
+/**
+ * The styles of a table. They override every property that front ends set on tables, as in
+ * `show/card.ts`.
+ */
 const LINE = "1px solid rgba(128,128,128,.3)";
 const BOX =
   "border:0;padding:3px 12px 3px 6px;vertical-align:top;white-space:nowrap;max-width:none;" +
@@ -140,8 +144,8 @@ const BOX =
 const PAGE = "var(--jp-layout-color0,var(--vscode-editor-background,Canvas))";
 
 /**
- * Returns the table as HTML. It inherits text color and font from the page and contains neither
- * scripts nor style sheets, so that saved and untrusted notebooks show it, too.
+ * Returns the table as HTML. The table inherits text color and font from the page. It contains
+ * neither scripts nor style sheets, so that saved and untrusted notebooks also show it.
  */
 function htmlTable({ columns, texts, numeric, caption, ...counts }: View): string {
   const side = (at: number) => `text-align:${numeric[at] ? "right" : "left"}`;
@@ -177,7 +181,7 @@ function htmlCell(text: string): string {
     `<div style="white-space:pre-wrap;overflow-wrap:break-word;max-width:480px">${all}</div></details>`;
 }
 
-/** Returns the table as text. Columns that do not fit are listed below it. */
+/** Returns the table as text. Columns that do not fit are listed below the table. */
 function plainTable({ columns, texts, numeric, caption, ...counts }: View): string {
   const cut = (text: string) => shortened(printable(oneLine(text)), TEXT_CELL);
   const lines = [columns, ...texts].map((row) => row.map(cut));
@@ -207,8 +211,8 @@ function plainTable({ columns, texts, numeric, caption, ...counts }: View): stri
 }
 
 /**
- * Returns the width of a text table in columns. In a kernel, the width of the terminal that started
- * it is ignored.
+ * Returns the width of a text table, in characters. A kernel may have a terminal, but its output is
+ * shown elsewhere, so the width of the terminal is not used.
  */
 function textWidth(): number {
   return inKernel() || !Deno.stdout.isTerminal() ? TEXT_WIDTH : Deno.consoleSize().columns;

@@ -1,7 +1,7 @@
 /**
- * Computes the pause before another attempt. It doubles with each attempt and is shortened at
- * random by up to half, so that clients that failed at the same time do not return at the same
- * time.
+ * Computes the pause before another attempt. The pause doubles with each attempt. It is shortened
+ * at random by up to half, so that clients that failed at the same time do not try again at the
+ * same time.
  *
  * @param attempt The number of failed attempts, starting at 1.
  * @param firstMs Longest pause after the first attempt, in milliseconds.
@@ -18,14 +18,14 @@ export function backoffMs(
 }
 
 /**
- * Share of the backoff that is added to a server's Retry-After, so that clients do not all return
- * at once.
+ * Share of the backoff that is added to a server's Retry-After, so that clients do not all send
+ * their requests at once.
  */
 const SPREAD = 0.2;
 
 /**
- * Computes the pause before a request is repeated, in milliseconds. It is at least as long as the
- * server's Retry-After. The other parameters are those of {@linkcode backoffMs}.
+ * Computes the pause before a request is repeated, in milliseconds. The pause is at least as long
+ * as the server's Retry-After. The other parameters are those of {@linkcode backoffMs}.
  *
  * @param askedMs The result of {@linkcode retryAfterMs}.
  */
@@ -40,14 +40,14 @@ export function pauseBeforeRetryMs(
 }
 
 /**
- * The longest pause that is believed. A longer one must be a mistake of the server: 400 digits, for
- * example, are parsed as `Infinity`.
+ * The longest pause that a server can ask for. A longer one must be a mistake of the server: 400
+ * digits, for example, are parsed as `Infinity`.
  */
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
 /**
- * Reads the `Retry-After` of a response, in milliseconds. If it is a point in time, the pause is
- * measured from the date of the response, which comes from the same clock.
+ * Reads the `Retry-After` of a response, in milliseconds. If the header is a point in time, the
+ * pause is measured from the date of the response, because both times come from the server's clock.
  *
  * @param now The time of this machine's wall clock, for a response without a date.
  * @returns `undefined` if the header is missing or asks for more than a year.

@@ -4,7 +4,8 @@ type Piece = ReadableStreamReadResult<Uint8Array>;
  * Reads a body or a program's output up to a limit, and cancels the rest.
  *
  * @param limit In bytes.
- * @param read Waits for the next piece. Pass it to add a time limit or to end the stream early.
+ * @param read Waits for the next piece. Pass this function to add a time limit or to end the stream
+ * early.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null | undefined,
@@ -22,8 +23,7 @@ export async function readUpTo(
       size += value.byteLength;
     }
   } finally {
-    // Not awaited: the cancellation of a cloned body settles only when the original body has ended,
-    // too.
+    // Not awaited: the cancellation of a cloned body settles only when the original body has ended.
     reader?.cancel().catch(() => {});
   }
   const bytes = new Uint8Array(Math.min(size, limit));

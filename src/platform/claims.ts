@@ -1,6 +1,6 @@
 /**
- * The claims of an access token. Its signature is not checked, so the claims may be used for
- * planning but must not be trusted.
+ * The claims of an access token. The token's signature is not checked, so the claims may decide
+ * when to refresh, but they prove nothing.
  */
 export interface Claims {
   /** Issued at, seconds since 1970 by the provider's clock. */
@@ -57,8 +57,8 @@ export function accountOf(claims: Claims): string | undefined {
 }
 
 /**
- * Whether a token in the environment belongs to another app client or account. Other programs use
- * ACCESS_TOKEN, too, so the token must contain the id of the client if that is known.
+ * Whether a token in the environment belongs to another app client or account. Another program may
+ * have set `ACCESS_TOKEN`. If the client id is known, the token must therefore contain this id.
  *
  * @param kept The claims of the stored token, if there is one.
  */

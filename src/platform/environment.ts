@@ -1,6 +1,6 @@
 /**
- * Reads a variable of the process environment. Returns `undefined` if it is not set, or if reading
- * it would need a permission prompt.
+ * Reads a variable of the process environment. Returns `undefined` if the variable is not set, or
+ * if reading it would need a permission prompt.
  */
 export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
@@ -10,8 +10,8 @@ export function environment(name: string): string | undefined {
 const own = new Map<string, string>();
 
 /**
- * Sets a variable, or removes it if the text is empty. Does nothing if that would need a permission
- * prompt.
+ * Sets a variable, or removes the variable if the text is empty. Does nothing if the change would
+ * need a permission prompt.
  */
 export function setVariable(name: string, text: string): void {
   if (!mayUseVariable(name)) return;
@@ -23,7 +23,7 @@ export function setVariable(name: string, text: string): void {
   Deno.env.set(name, text);
 }
 
-/** Reads a variable unless its value is the one that this process has set. */
+/** Reads a variable. Returns `undefined` if this process has set the current value. */
 export function foreignVariable(name: string): string | undefined {
   const text = environment(name);
   return text === own.get(name) ? undefined : text;

@@ -22,8 +22,8 @@ export function mayRead(path: string): boolean {
 }
 
 /**
- * Resolves symbolic links, so that a write replaces the file and keeps the links. The last link may
- * point to a file that does not exist yet.
+ * Resolves symbolic links, so that a caller that replaces the file keeps the links. The last link
+ * may point to a file that does not exist yet.
  */
 export function realPath(path: string): string {
   const real = unlessMissing(() => Deno.realPathSync(path));
@@ -54,8 +54,8 @@ export function unlessMissing<T>(call: () => T): T | undefined {
 }
 
 /**
- * Makes the error for a file that cannot be saved in a folder because Deno does not allow it.
- * Saving also reads the folder.
+ * Makes the error for a file that cannot be saved because a Deno permission is missing. To save a
+ * file, the folder must also be read, so both permissions are checked.
  */
 export function missingFolderPermission(action: string, folder: string): ConfigError {
   const path = shortPath(folder);

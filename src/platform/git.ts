@@ -6,15 +6,15 @@ import { runProgram } from "./run_program.ts";
 
 /**
  * How git treats a file. `outside` means that the file is not in a work tree; `unknown` means that
- * git did not report it.
+ * git could not be run or failed.
  */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
 
 const LIMIT_MS = 1_000;
 
 /**
- * Options and variables for git. They prevent the repository's configuration from running a program
- * when git reads the index or fetches a missing object.
+ * Options and variables for git. Without them, the configuration of a repository could make git run
+ * a program when git reads the index or fetches a missing object.
  */
 const NO_PROGRAMS = {
   args: ["--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false"],
@@ -22,8 +22,9 @@ const NO_PROGRAMS = {
 };
 
 /**
- * The only variables that git receives. They locate its programs and the user's configuration;
- * others, such as `GIT_DIR` in a hook, would lead git to another repository.
+ * The only variables that are passed to git. With them, git finds its programs and the user's
+ * configuration. Other variables, such as `GIT_DIR` in a hook, could lead git to another
+ * repository.
  */
 const PASSED_ON = [
   "PATH",
@@ -39,7 +40,9 @@ const PASSED_ON = [
   "GIT_CONFIG_NOSYSTEM",
 ];
 
-/** Whether git tracks a `.env` or the temporary file that a killed process left next to it. */
+/**
+ * Whether git tracks a `.env` or the temporary file that a killed process left next to the `.env`.
+ */
 export async function gitTracking(path: string): Promise<GitTracking> {
   const files = secretFiles(path);
   if (!isInWorkTree(path)) return "outside";
@@ -49,21 +52,21 @@ export async function gitTracking(path: string): Promise<GitTracking> {
 }
 
 /**
- * Whether git ignores a `.env` and the temporary file next to it; `undefined` if git cannot tell,
- * or the permission to run git is missing.
+ * Whether git ignores a `.env` and the temporary file next to it. `undefined` if git fails, or if
+ * the permission to run git is missing.
  */
 export async function gitIgnores(path: string): Promise<boolean | undefined> {
   const files = secretFiles(path);
   if (!isInWorkTree(path)) return undefined;
-  // The command prints a line for each ignored file. Tracked files can be ignored, too, so it does
-  // not use the index.
+  // The command prints one line for each ignored file. With `--no-index`, it also prints a tracked
+  // file that `.gitignore` names.
   const ignored = await runGit(["check-ignore", "--no-index"], files);
   return ignored === undefined ? undefined : ignored.split("\n").length - 1 === files.length;
 }
 
 /**
- * Whether git may be run without a permission prompt. The checks that use git are not important
- * enough for a prompt.
+ * Whether git may be run without a permission prompt. A check that uses git is skipped rather than
+ * prompting the user.
  */
 export function mayRunGit(): boolean {
   return Deno.permissions.querySync({ name: "run", command: "git" }).state === "granted";

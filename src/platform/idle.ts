@@ -5,11 +5,12 @@ import type { InProgram } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
-/** Timers cannot wait longer, so a longer limit is treated as no limit. */
+/** Limit from which a timeout means no limit, because timers cannot wait longer. */
 const LONGEST_IDLE_MS = 2 ** 31;
 /**
- * While a cell computes for longer than the idle timeout, neither the timer nor the bytes that
- * arrive are handled. This pause after the timer lets the request read those bytes first.
+ * Pause between the timer and the end of the request. If a cell computes for longer than the idle
+ * timeout, arrived bytes wait unread until the timer has fired. During this pause, the request can
+ * read these bytes.
  */
 const GRACE_MS = 10;
 
@@ -24,7 +25,7 @@ export class Stalled extends Error {
 export const WAIT_LONGER: InProgram = { inProgram: ", or pass a longer idleTimeoutMs" };
 
 /**
- * Checks an idle timeout, or returns the default.
+ * Checks an idle timeout, or returns the default if none is given.
  *
  * @returns The timeout in milliseconds; 0 means no limit.
  * @throws {TypeError} If the number is negative or `NaN`.
@@ -63,12 +64,12 @@ export class IdleWatch {
     });
   }
 
-  /** Starts a timer. It keeps the process alive only while something listens to it. */
+  /** Starts a timer. The timer keeps the process alive only while it has a listener. */
   #after(ms: number, listener: () => void): void {
     this.#stopTimer = onAbort(this.world.timeout(ms), listener);
   }
 
-  /** Stops the timer: the server sent data or is not expected to. */
+  /** Stops the timer. Called when the server has sent data or is not expected to send any. */
   pause(): void {
     this.#stopTimer();
   }
@@ -83,7 +84,7 @@ export class IdleWatch {
     }
   }
 
-  /** Stops watching: the request has ended. */
+  /** Stops watching, because the request has ended. */
   release(): void {
     this.pause();
     this.#leaveUser();

@@ -4,20 +4,23 @@ import { onAbort, unlessAborted } from "./abort.ts";
 import { linesWritten } from "./log.ts";
 import { inKernel } from "../errors/advice.ts";
 
-/** A second press of Stop within this time is meant for the same call, not for the kernel. */
+/**
+ * Time for which the listener stays active after Stop. Users may press Stop twice to end one call;
+ * the second press must not reach the kernel.
+ */
 const SECOND_PRESS_MS = 1_000;
 
 /**
- * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that is shared
- * with other calls continues. Stop kills the kernel with all its variables unless a listener
- * handles SIGINT, so a listener is active while a call waits in a kernel. In a script, Ctrl-C ends
+ * Ends a call when its signal aborts, or when Stop is pressed in a notebook. Work that the call
+ * shares with other calls continues. Without a listener for SIGINT, Stop kills the kernel with all
+ * its variables, so a listener is active while a call waits in a kernel. In a script, Ctrl-C ends
  * the script as usual.
  *
  * An error shows where this call was made, even if other calls wait for the same result.
  *
  * @param action The name of the call, for the message.
- * @param work The work of the call. It receives the signal, and a function to call once the outcome
- * is final; afterwards, an abort is ignored.
+ * @param work The work of the call. Its arguments are the signal, and a function to call once the
+ * outcome is final. After that, an abort is ignored.
  * @param stop The controller that Stop aborts. Pass one if several waits belong to the same
  * request.
  */
@@ -28,8 +31,8 @@ export async function cancellable<T>(
   stop: AbortController = new AbortController(),
 ): Promise<T> {
   signal?.throwIfAborted();
-  // A cell that continues with then() is no longer on the stack later, so the call site is recorded
-  // at once. In a script this would be too slow, and it is not recorded.
+  // If a cell uses `then()`, the cell is no longer on the stack when an error occurs, so the call
+  // site is recorded at once. Recording would slow down a script, so it is done only in a kernel.
   const site = inKernel() ? callSite() : undefined;
   const unlisten = site && listenForStop(action, stop);
   const signals = [signal, site && stop.signal].filter((each) => each !== undefined);
@@ -84,11 +87,11 @@ function listenForStop(action: string, stop: AbortController): () => void {
 
 /**
  * Does the same as `cancellable`, for a call that returns a response. In a notebook, Stop also ends
- * the body of that response.
+ * the body of the response.
  *
- * A listener is active from the first read to the end of the body, so that Stop takes effect even
- * between two reads. Before the first read there is no listener: an unread body may stay in a
- * variable for hours, while Stop must still end the kernel's other work.
+ * A listener is active from the first read to the end of the body, so that Stop ends the body even
+ * between two reads. Before the first read, no listener is active: an unread body may stay in a
+ * variable for hours, and meanwhile Stop must end the kernel's other work.
  */
 export async function cancellableResponse(
   action: string,
@@ -122,7 +125,7 @@ function stoppableStream(action: string, body: Bytes, stop: AbortController): By
     unlisten?.();
     unlisten = undefined;
   };
-  // If only a part of the body is read, the first Stop ends the body, and the next one reaches the
+  // Stop removes the listener. If the rest of the body is never read, the next Stop reaches the
   // kernel.
   stop.signal.addEventListener("abort", end);
   return new ReadableStream({
@@ -138,7 +141,8 @@ function stoppableStream(action: string, body: Bytes, stop: AbortController): By
         controller.byobRequest?.respond(0);
       } catch (error) {
         end();
-        // The runtime ends a body with the signal of its request only as long as it keeps that request.
+        // The signal may no longer end the original body: the runtime forgets the signal with the
+        // request.
         reader.cancel(error).catch(() => {});
         throw error;
       }

@@ -4,15 +4,15 @@ import { isDumbTerminal, terminalColumns } from "./terminal.ts";
 
 /** A line that shows the progress of a call, as an output of the cell or in the terminal. */
 export interface LiveLine {
-  /** Replaces the text. Resolves when the new text has been sent to the front end. */
+  /** Replaces the text of the line. Resolves when the new text has been sent to the front end. */
   show(text: string): Promise<void>;
   /** Removes the line. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes a line under the cell of a notebook or on the terminal; returns `undefined` if there is
- * neither.
+ * Makes a line under the cell of a notebook or on the terminal. Returns `undefined` if the process
+ * has neither a cell nor a terminal.
  */
 export function liveLine(): LiveLine | undefined {
   if (inKernel()) return cellLine();
@@ -35,15 +35,16 @@ export function cellLine(): LiveLine {
   };
   return {
     show: (text) => put({ "text/plain": text }),
-    // Classic Jupyter ignores an update without a format, and draws an empty line if only the text
-    // is empty, so both formats are empty.
+    // Both formats are sent empty: classic Jupyter ignores an update without formats, and shows an
+    // empty line for an empty text alone.
     remove: () => put({ "text/plain": "", "text/html": "" }),
   };
 }
 
 function terminalLine(): LiveLine {
   const put = (text: string) => {
-    // Only the last row of a wrapped line could be removed, so the line is shortened.
+    // The line is shortened to fit into one row, because only the last row of a wrapped line could
+    // be removed.
     const line = shortened(text, terminalColumns() - 2);
     Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${line}`));
     return Promise.resolve();

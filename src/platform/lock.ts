@@ -2,7 +2,7 @@ import { throwIfBug } from "../errors/bug.ts";
 import { backoffMs } from "./backoff.ts";
 import type { World } from "./world.ts";
 
-/** A lock, or the reason why there is none. */
+/** A lock, or the reason why this process does not hold it. */
 export interface FileLock {
   /**
    * - `held`: this process has the lock until `release()`.
@@ -10,7 +10,7 @@ export interface FileLock {
    * - `none`: the lock file cannot be opened, or the file system has no locks.
    */
   readonly state: "held" | "busy" | "none";
-  /** Releases the lock, if it is held. */
+  /** Releases the lock. Does nothing if the lock is not held. */
   release(): void;
 }
 
@@ -21,12 +21,13 @@ const LONGEST_POLL_MS = 16;
 export type LockWorld = Pick<World, "monotonic" | "sleep"> & Partial<Pick<World, "random" | "log">>;
 
 /**
- * Takes the operating system's lock on a file next to the target. All processes that change the
- * target use this lock file, which is never deleted. The lock ends with the process that holds it.
+ * Takes the operating system's lock on a lock file next to the target. All processes that change
+ * the target use this lock file, which is never deleted. When the process that holds the lock ends,
+ * the operating system releases the lock.
  *
  * @param target The file, with links resolved.
- * @param waitMs Maximum time to wait for another holder, in milliseconds.
- * @param signal Ends the wait. The reason of the signal is thrown.
+ * @param waitMs Maximum time to wait while another process holds the lock, in milliseconds.
+ * @param signal Ends the wait. The signal's reason is then thrown.
  * @param mayCreate Whether to create the lock file.
  */
 export async function lockBeside(
@@ -49,7 +50,7 @@ export async function lockBeside(
       mode: 0o600,
     });
     // A pending `lock()` cannot be canceled, so the lock is polled. The calls are synchronous,
-    // which is faster.
+    // because that is faster.
     let attempt = 1;
     for (; !opened.tryLockSync(true); attempt++) {
       if (monotonic() - started >= waitMs) {

@@ -2,12 +2,12 @@ import { AuthError, type AuthErrorCode } from "../errors/errors.ts";
 import { environment } from "./environment.ts";
 import type { LogEvent } from "./log_event.ts";
 
-/** The end of an operation that did not succeed. */
+/** The outcome of an operation that did not succeed. */
 type Failure = "canceled" | "failed" | AuthErrorCode;
 
 /**
- * Returns the failure for an event. Any other text of an error may contain a secret, so only codes
- * are used.
+ * Returns the failure to log for an error. Uses only the error's code, because its text may contain
+ * a secret.
  */
 export function failureOf(error: unknown, signal: AbortSignal | null | undefined): Failure {
   if (error instanceof AuthError) return error.code;
@@ -17,7 +17,7 @@ export function failureOf(error: unknown, signal: AbortSignal | null | undefined
 /** Receives events; never throws. */
 export type Log = (event: LogEvent) => void;
 
-/** The events that are written: all (`debug`), or all but requests and settings (`info`). */
+/** Which events are written: all events (`debug`), or all except requests and settings (`info`). */
 export type LogLevel = "info" | "debug";
 
 /** The environment variable with the level. It is never read from a `.env`. */
@@ -27,7 +27,10 @@ const DEBUG_ONLY: readonly LogEvent["event"][] = ["settings", "request"];
 
 let levelOfProcess: LogLevel | undefined;
 
-/** Sets the level for this process, as `--verbose` does; `undefined`: `AUTH_LOG` decides. */
+/**
+ * Sets the level for this process, as `--verbose` does. With `undefined`, `AUTH_LOG` sets the
+ * level.
+ */
 export function setLogLevel(level: LogLevel | undefined): void {
   levelOfProcess = level;
 }
@@ -43,7 +46,7 @@ function levelIn(text: string | undefined): LogLevel | undefined {
 }
 
 /**
- * Returns the log of a session; `undefined` if it is off, so that no event is made.
+ * Returns the log of a session. Returns `undefined` if the log is off, so that no event is created.
  *
  * @param listener The option `log`.
  */
@@ -70,7 +73,7 @@ function guarded(listener: (event: LogEvent) => void): Log {
       // An unhandled rejection would end a script, and freeze a notebook's kernel.
       if (result instanceof Promise) result.catch(() => {});
     } catch {
-      // The listener's own error.
+      // An error of the user's listener must not end the call.
     }
   };
 }
@@ -84,7 +87,7 @@ function writeLine(event: LogEvent): void {
   else waiting.push(event);
 }
 
-/** Loads the code that writes lines, which few processes need. */
+/** Loads the code that writes lines. Few processes need it. */
 async function load(): Promise<void> {
   try {
     writer = (await import("./log_line.ts")).writeLine;
@@ -96,14 +99,14 @@ async function load(): Promise<void> {
   loading = undefined;
 }
 
-/** Resolves when all lines are written; `undefined` if no line waits. */
+/** Returns a promise that resolves when all lines are written; `undefined` if no line waits. */
 export function linesWritten(): Promise<void> | undefined {
   return loading;
 }
 
 /**
- * Settles like the promise, but only once all lines are written: its error may end the process. If
- * the log is off, returns the promise itself.
+ * Settles like the promise, but only once all lines are written, because an error of the promise
+ * may end the process. If no line waits, returns the promise itself.
  */
 export function afterLines<T>(work: Promise<T>): Promise<T> {
   return loading === undefined ? work : work.finally(() => loading);

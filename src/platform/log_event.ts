@@ -6,11 +6,11 @@ import type { AuthErrorCode } from "../errors/codes.ts";
  */
 export type LogEvent =
   | {
-    /** The settings were read, and differ from the last ones in their places. */
+    /** The settings were read for the first time, or a setting now comes from another place. */
     readonly event: "settings";
-    /** Absolute path of the `.env`; absent without one. */
+    /** Absolute path of the `.env`; absent if there is no `.env`. */
     readonly file?: string;
-    /** Whether that file exists. */
+    /** Whether the `.env` exists. */
     readonly exists: boolean;
     /** The source of each setting, by the name of its variable. Values are not included. */
     readonly origins: Readonly<Record<string, "option" | "environment" | "file">>;
@@ -19,7 +19,7 @@ export type LogEvent =
     /** A refresh ended. */
     readonly event: "refresh";
     /**
-     * Why it was made.
+     * The reason for the refresh.
      *
      * - `due`: there was no valid access token.
      * - `early`: the access token was about to expire.
@@ -28,8 +28,13 @@ export type LogEvent =
      */
     readonly reason: "due" | "early" | "forced" | "rejected";
     /**
-     * `refreshed`; `served`: another process or call had already done it; `canceled`; `failed`: by
-     * an error without a code; or the code of the error.
+     * The result of the refresh.
+     *
+     * - `refreshed`: the provider issued new tokens.
+     * - `served`: another process or call had already refreshed the session.
+     * - `canceled`: the call was canceled.
+     * - `failed`: an error without a code ended the refresh.
+     * - Any other text: the code of the error.
      */
     readonly outcome: "refreshed" | "served" | "canceled" | "failed" | AuthErrorCode;
     /** Duration, including waits. */
@@ -48,7 +53,10 @@ export type LogEvent =
   | {
     /** A logout succeeded. */
     readonly event: "logout";
-    /** The place where the session was ended, as in the status. */
+    /**
+     * Where the session was ended: on this computer (`here`), also at the provider, or on all
+     * devices (`everywhere`).
+     */
     readonly outcome: "here" | "provider" | "everywhere";
   }
   | {
@@ -61,11 +69,14 @@ export type LogEvent =
     readonly method: string;
     /** Origin and path. The target of a redirect is shown without its path: `https://host/…`. */
     readonly url: string;
-    /** The status of the response; absent without a response. */
+    /** The status of the response; absent if no response arrived. */
     readonly status?: number;
     /** The code of the failure, `canceled`, or `failed` for an error without a code. */
     readonly error?: "API_UNREACHABLE" | "canceled" | "failed" | AuthErrorCode;
-    /** Time until the response; for the provider, until its end. */
+    /**
+     * Time until the response arrived. For a request to the provider, time until the response was
+     * read completely.
+     */
     readonly milliseconds: number;
     /** 1 for the first request of a call, higher if the request was repeated. */
     readonly attempt: number;

@@ -7,11 +7,12 @@ import { isDumbTerminal } from "./terminal.ts";
 const NAME_WIDTH = 8;
 
 /**
- * Writes an event as one line to standard error. In a notebook, only the output of `console`
- * appears under the cell.
+ * Writes an event as one line to standard error. Uses `console`, because nothing else appears under
+ * the cell of a notebook.
  */
 export function writeLine(event: LogEvent): void {
-  // A progress line may be on the terminal. Its next update draws it again.
+  // The terminal may show a progress line. The event overwrites it, and the next progress update
+  // draws it again below.
   const start = Deno.stderr.isTerminal() && !isDumbTerminal() ? "\r\u001b[K" : "";
   const line = `platform-auth: ${event.event.padEnd(NAME_WIDTH)}  ${printable(textOf(event))}`;
   try {
@@ -61,7 +62,7 @@ function textOf(event: LogEvent): string {
     case "pause":
       return `${timeText(event.pauseMs)} (${event.reason})`;
     case "lock":
-      return `${event.isHeld ? "waited" : "not obtained after"} ${timeText(event.waitedMs)}`;
+      return `${event.isHeld ? "obtained" : "not obtained"} after ${timeText(event.waitedMs)}`;
   }
 }
 

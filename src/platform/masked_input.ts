@@ -2,7 +2,10 @@ import { ConfigError } from "../errors/errors.ts";
 import { cleanUpAtExit } from "./signals.ts";
 import { isDumbTerminal, promptCanceled } from "./terminal.ts";
 
-/** The terminal puts these sequences around pasted text if bracketed paste is enabled. */
+/**
+ * Bracketed paste: after `PASTE_MARKS_ON`, the terminal marks the beginning and the end of pasted
+ * text.
+ */
 const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
 const PASTE_MARKS_ON = "\u001b[?2004h";
@@ -12,15 +15,15 @@ const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
 /** The decoder's replacement for bytes that are not UTF-8. */
 const BROKEN = "\ufffd";
 /**
- * Maximum number of stars. A portal string has a thousand characters, whose stars would fill the
+ * Maximum number of stars. A portal string has a thousand characters; as many stars would fill the
  * screen.
  */
 const MAX_STARS = 24;
 
 /**
  * Reads a secret from the terminal and shows a few stars instead. Pasted text of several lines is
- * one answer. Backspace deletes the last character, Ctrl-U all of them. The terminal is reset when
- * the script ends, even if a signal kills the script.
+ * one answer. Backspace deletes the last character, Ctrl-U the whole text. The terminal is reset
+ * even if a signal ends the script.
  *
  * @param options.lines Whether the secret may have several lines. If so, an empty line ends the
  * input. Default `false`.
@@ -35,7 +38,8 @@ export async function readMasked(
   { lines = false }: { lines?: boolean } = {},
 ): Promise<string> {
   using _ = cleanUpAtExit(restore);
-  // Raw mode precedes the prompt, so that text typed in advance is not echoed.
+  // Raw mode is set before the prompt appears, so that the terminal does not show text that the
+  // user types early.
   Deno.stdin.setRaw(true);
   write(`${message} ${isDumbTerminal() ? "" : PASTE_MARKS_ON}`);
   let text: string | null;
@@ -54,8 +58,8 @@ export async function readMasked(
 }
 
 /**
- * Reads the text; `null` if the user canceled. A blocked thread does not handle signals, so this
- * does not block.
+ * Reads the text; `null` if the user canceled. Reads asynchronously, because a blocked thread does
+ * not handle signals.
  */
 async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
@@ -83,15 +87,15 @@ async function readText(lines: boolean): Promise<string | null> {
         const isLast = text === "" || /[\r\n]$/.test(text);
         if (!lines || (isLast && pending === "")) return text;
         text += piece;
-      } // Ctrl-C ends the script as usual, although in this mode of the terminal it is not a signal.
+      } // In raw mode, Ctrl-C is a character and not a signal. It must end the script as usual.
       else if (piece === "\u0003") Deno.exit(130);
       else if (piece === "\u0004" || piece === "\u001b") return null;
       else if (piece === "\u007f" || piece === "\b") text = [...text].slice(0, -1).join("");
       else if (piece === "\u0015") text = "";
       else text += piece;
     }
-    // Only the beginning of a long paste is counted. Some characters have two code units, so it has
-    // twice as many code units as there are stars.
+    // To save time, only the beginning of a long text is counted. A character has at most two code
+    // units, so twice `MAX_STARS` code units suffice.
     const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
     write(wanted < stars ? "\b \b".repeat(stars - wanted) : "*".repeat(wanted - stars));
     stars = wanted;

@@ -1,9 +1,9 @@
 import { ConfigError } from "../errors/errors.ts";
 
 /**
- * Loads a package that few users need. The import is not literal, so that programs that check,
- * cache or bundle this module do not fetch the package. As with any import, Deno takes the versions
- * and the integrity from the lock file that it uses, and adds what is missing there.
+ * Loads a package that few users need. The specifier is not a literal in an `import`, so programs
+ * that check, cache or bundle this module do not fetch the package. As with any import, Deno takes
+ * the version and the checksum from the current lock file, and adds missing entries to this file.
  *
  * @param action The action that needs the package, such as `draw a plot`.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
@@ -11,8 +11,8 @@ import { ConfigError } from "../errors/errors.ts";
  */
 // deno-lint-ignore no-explicit-any
 export async function loadPackage(action: string, specifier: string): Promise<any> {
-  // This module may be part of an npm package, in which `npm:` fails, so a separate module imports
-  // the package.
+  // An `npm:` import fails in the code of an npm package, which this module may be part of. A
+  // module in a `data:` URL is not part of a package, so it imports the package.
   const module = `export * from ${JSON.stringify(specifier)};`;
   try {
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);
@@ -24,14 +24,17 @@ export async function loadPackage(action: string, specifier: string): Promise<an
 }
 
 /**
- * Whether the runtime could not load a module or one of its packages. An error of the module's own
- * code has no such code.
+ * Whether the runtime could not load a module or one of its packages. An error that the module's
+ * own code throws does not have the code `ERR_MODULE_NOT_FOUND`.
  */
 export function isUnloadable(error: unknown): error is TypeError {
   return error instanceof TypeError && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 }
 
-/** The registry's address may contain a password, so the runtime's error is not quoted. */
+/**
+ * Explains why a package cannot be loaded. Does not quote the runtime's error, because the address
+ * of the registry may contain a password.
+ */
 function whyUnloadable(
   { message }: TypeError,
   specifier: string,

@@ -3,20 +3,20 @@ import { environment } from "./environment.ts";
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * Converts a path to a URL. A relative path is resolved against the working folder. `node:url` does
- * the same, but loading it takes 7 ms.
+ * Converts a path to a URL. A relative path is resolved against the working folder. `node:url`
+ * could do this, but loading it takes 7 ms.
  *
  * @param windows Whether to read the path as a Windows path.
  */
 export function fileUrl(path: string, windows: boolean = WINDOWS): URL {
   const slashed = (windows ? path.replaceAll("\\", "/") : path).replace(/(?<=.)\/{2,}/g, "/");
-  // Encodes characters that have a meaning in a URL, and also blanks and control characters, some
-  // of which the URL parser drops.
+  // Encodes characters that have a meaning in a URL. Also encodes blanks and control characters,
+  // because the URL parser drops some of them.
   // deno-lint-ignore no-control-regex -- encodes control characters
   const encoded = slashed.replace(/[%?#|\\\u0000-\u0020]/g, encodeURIComponent);
   if (windows && /^[A-Za-z]:/.test(encoded)) return new URL(`file:///${encoded}`);
-  // A file URL drops the host localhost and is then no longer the address of a share, so that host
-  // is replaced.
+  // The URL parser drops the host `localhost` from a file URL, so that the URL no longer names a
+  // share. The address 127.0.0.1 names the same host and is kept.
   const share = encoded.replace(/^\/\/localhost(?=\/)/i, "//127.0.0.1");
   if (windows && encoded.startsWith("//")) return new URL(`file:${share}`);
   if (encoded.startsWith("/") && !windows) return new URL(`file://${encoded.replace("//", "/")}`);
@@ -65,7 +65,7 @@ export function folderOf(path: string): string {
   return filePath(new URL(".", fileUrl(path)));
 }
 
-/** Lists a folder and those above it, each with a separator at the end. */
+/** Lists a folder and the folders above it, each with a separator at the end. */
 export function* foldersUp(folder: string): Generator<string> {
   for (let here = folder, above = "";; here = above) {
     yield here;

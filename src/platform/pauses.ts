@@ -4,18 +4,18 @@ import { shortened } from "../errors/lines.ts";
 import { type LiveLine, liveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** Shorter waits are not reported. */
+/** Wait after which a line is shown. The user does not notice shorter waits. */
 const UNSEEN_MS = 2_000;
 /** Maximum length of the reason, in characters, so that the whole line fits into a terminal. */
 const REASON_LENGTH = 48;
 
 /**
- * The pauses between the attempts of one call. If a stretch of attempts makes no progress for two
- * seconds, a line is shown from the next pause on.
+ * The pauses between the attempts of a call. A stretch is a series of attempts without progress. If
+ * a stretch takes longer than two seconds, its pauses are shown in a line.
  */
 export class Pauses {
   readonly #world: World;
-  /** When the first pause of this stretch began. */
+  /** Time at which the first pause of this stretch began. */
   #since: number | undefined;
   #line: LiveLine | undefined;
 
@@ -23,13 +23,13 @@ export class Pauses {
     this.#world = world;
   }
 
-  /** Ends a stretch: an attempt made progress. */
+  /** Ends the stretch, because an attempt made progress. */
   endStretch(): void {
     this.#since = undefined;
   }
 
   /**
-   * Pauses; ends early, without an error, when the signal aborts.
+   * Waits. Returns early, without an error, when the signal aborts.
    *
    * @param why The reason, such as "the API responded with 503".
    */

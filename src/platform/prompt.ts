@@ -6,13 +6,13 @@ import { cellLine, type LiveLine } from "./live_line.ts";
 import { readVisible } from "./terminal.ts";
 import type { World } from "./world.ts";
 
-/** A time within which even a busy machine delivers a pending signal. */
+/** Time to wait for a pending signal, long enough even on a busy machine. */
 const DELIVERY_MS = 50;
 
 /**
- * If Stop was pressed while a prompt was open, waits until it has aborted the signal.
+ * If Stop was pressed while a prompt was open, waits until Stop has aborted the signal.
  *
- * @throws The signal's reason, if it is aborted.
+ * @throws The signal's reason, if the signal is aborted.
  */
 export async function untilHeard(signal: AbortSignal | undefined): Promise<void> {
   if (signal && inKernel()) await new Promise((resolve) => setTimeout(resolve, DELIVERY_MS));
@@ -20,7 +20,8 @@ export async function untilHeard(signal: AbortSignal | undefined): Promise<void>
 }
 
 /**
- * Says where the prompt is and how to cancel it. A front end may show the prompt far from its cell.
+ * The text that a cell shows while a prompt is open. It says where the prompt is, because a front
+ * end may show the prompt far from the cell, and how to cancel it.
  */
 const OPEN_QUESTION = [
   "A prompt is open below the cell (VS Code: top of window).",
@@ -49,12 +50,12 @@ export class Questions {
 
   /**
    * Prompts the user, with hidden input for secrets. A kernel's prompt blocks the thread, so Stop
-   * can abort the signal only afterwards. The method therefore gives the signal time to abort
-   * before it returns the answer.
+   * can abort the signal only after the prompt. The method therefore waits briefly before it
+   * returns the answer.
    *
    * @param options.notes Lines to show with the prompt.
-   * @returns `null` if no prompt is possible, or if it was canceled without a terminal.
-   * @throws {AuthError} `INTERRUPTED` if the user canceled it in a terminal.
+   * @returns `null` if no prompt is possible, or if the user canceled a prompt outside a terminal.
+   * @throws {AuthError} `INTERRUPTED` if the user canceled the prompt in a terminal.
    * @throws The signal's reason, if it is aborted before or after the answer.
    */
   async ask(message: string, { secret, signal, notes = [] }: AskOptions): Promise<string | null> {
@@ -68,7 +69,7 @@ export class Questions {
    * Prompts for a required value.
    *
    * @param next What to do if no prompt is possible.
-   * @throws {ConfigError} `PROMPT_UNAVAILABLE` if nothing was entered.
+   * @throws {ConfigError} `PROMPT_UNAVAILABLE` if no prompt is possible, or if nothing was entered.
    * @throws The signal's reason, if it is aborted before or after the answer.
    */
   async need(message: string, next: Fix, options: AskOptions): Promise<string> {
@@ -97,7 +98,7 @@ export class Questions {
     if (inKernel()) {
       this.#line ??= cellLine();
       await this.#line.show([...notes, ...OPEN_QUESTION].join("\n"));
-      // A third argument, which the types do not list, makes the kernel hide the input.
+      // The kernel hides the input if `prompt()` has a third argument, which the types do not list.
       const kernelPrompt = prompt as unknown as KernelPrompt;
       const question = message.split("\n").map((line) => wrapped(line)).join("\n");
       const answer = secret ? kernelPrompt(question, "", { password: true }) : prompt(question);
@@ -111,7 +112,8 @@ export class Questions {
       return await readMasked(lines.join("\n"));
     }
     const question = lines.pop() ?? "";
-    // The lines go to standard output, like the prompt. Standard error may be a file.
+    // The lines belong to the prompt, so they go to standard output like the prompt. Standard error
+    // may be a file.
     const before = lines.map((line) => `${line}\n`).join("");
     if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
     return readVisible(question);

@@ -2,9 +2,10 @@
  * Replaces the text of a file atomically: every reader, even after a crash, sees either the old or
  * the new text. The new file is private (0600).
  *
- * @param locked Whether the caller holds the lock. If so, the temporary file has a fixed name, so
- * that the next holder finds and removes it after a crash.
- * @param isWanted Called last; `false` leaves the file unchanged.
+ * @param locked Whether the caller holds the lock of the file. If so, the temporary file has a
+ * fixed name: after a crash, the next holder of the lock finds and removes the temporary file.
+ * @param isWanted Called just before the replacement. If it returns `false`, the file is left
+ * unchanged.
  * @returns Whether the file was replaced.
  */
 export async function replaceFile(
@@ -20,7 +21,8 @@ export async function replaceFile(
       using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
       const bytes = new TextEncoder().encode(text);
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
-      // Only the wait for the disk is asynchronous. The other calls are faster when synchronous.
+      // Waiting for the disk takes long, so only this call is asynchronous. The other file
+      // operations are faster as synchronous calls.
       await file.sync();
     }
     if (!await renameOver(temporary, path, isWanted)) {
@@ -36,17 +38,17 @@ export async function replaceFile(
 
 /**
  * Maximum number of attempts to rename a file that another program has open, and the pause between
- * them. All attempts together take one second. A program that reads in a loop leaves only short
- * gaps, so the pause is short.
+ * two attempts. All attempts together take one second. The pause is short, because a program that
+ * reads the file in a loop closes the file only briefly.
  */
 const RENAME_ATTEMPTS = 101;
 const RENAME_PAUSE_MS = 10;
 
 /**
- * Renames a file so that it replaces another one. Windows refuses to replace a file that a program
- * such as an editor or a virus scanner has open, so this function tries again there.
+ * Renames a file so that it replaces another one. Windows refuses to replace a file that an editor
+ * or a virus scanner has open. This function then tries again.
  *
- * @param isWanted Called before each attempt; `false` leaves both files unchanged.
+ * @param isWanted Called before each attempt. If it returns `false`, both files are left unchanged.
  * @returns Whether the file was renamed.
  */
 export async function renameOver(

@@ -10,12 +10,13 @@ export type Attempt<T> =
   | { readonly pauseMs: number; readonly why: string };
 
 /**
- * Repeats an attempt until it is done. The caller decides when to give up: each attempt returns
- * either its result or the pause before the next one.
+ * Repeats an attempt until it returns `done`. An attempt that failed for the last time throws, so
+ * the caller decides when to give up.
  *
- * @param attempt Makes one attempt. Receives its number, starting at 1.
- * @param signal Ends the loop between attempts. The reason of the signal is thrown.
- * @param pauses The pauses, if several simultaneous loops share one line.
+ * @param attempt Makes one attempt. Its argument is the number of the attempt, starting at 1.
+ * @param signal Ends the loop between two attempts. The signal's reason is then thrown.
+ * @param pauses Shows the pauses. Pass the same object to simultaneous loops that show one common
+ * progress line.
  */
 export async function retry<T>(
   world: World,

@@ -14,22 +14,22 @@ export type Ended =
 export const MAX_OUTPUT = 262_144;
 
 /**
- * Time limit for the rest of the output after the program has ended. A background process of the
- * program can keep the pipe open forever.
+ * Time limit for the rest of the output after the program has ended. Without a limit, a background
+ * process of the program could keep the pipe open forever.
  */
 const REST_OF_OUTPUT_MS = 1_000;
 
 interface RunOptions extends Pick<Deno.CommandOptions, "cwd" | "env" | "clearEnv"> {
   /** Time after which the program is killed. */
   readonly limitMs: number;
-  /** Kills the program when it aborts. The reason of the signal is thrown. */
+  /** Kills the program when the signal aborts. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Runs a program without a shell and without input.
  *
- * @throws {Deno.errors.NotCapable} If the permission to run it is missing.
+ * @throws {Deno.errors.NotCapable} If the permission to run the program is missing.
  */
 export async function runProgram(
   [program, ...args]: readonly [string, ...string[]],
@@ -66,8 +66,8 @@ export async function runProgram(
     const { code } = await child.status;
     timers.push(setTimeout(close, REST_OF_OUTPUT_MS));
     const output = await printed;
-    // A connection that ssh leaves open keeps the error output open, so after a success the rest of
-    // it is not read.
+    // If ssh leaves a connection open, the error output stays open too. After a success nobody
+    // needs the error output, so the rest is not read.
     if (code === 0) close();
     const errors = await complained;
     if (stopped === "aborted") signal?.throwIfAborted();

@@ -1,8 +1,8 @@
 import { printable } from "../errors/escape.ts";
 
 /**
- * A string that no inspection, serialization or template shows. It wraps tokens and passwords from
- * where they are read to where they are sent or stored.
+ * A string whose text is never shown by inspection, JSON or a template. Tokens and passwords are
+ * wrapped as soon as they are read, and unwrapped only to be sent or stored.
  */
 export class Secret {
   readonly #text: string;
@@ -40,22 +40,22 @@ export class Secret {
 export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 
 /**
- * Text is withheld if it repeats this many consecutive characters of a secret, or a shorter secret
- * as a whole.
+ * Text is withheld if it repeats this many consecutive characters of a secret. A shorter secret
+ * must be repeated as a whole.
  */
 const MIN_LEAK_LENGTH = 8;
 
 /**
- * Words that messages and parameter names contain. Many passwords contain one of them, too, but a
- * message with such a word does not reveal the password.
+ * Words that are common in messages and parameter names. A message with one of these words is not
+ * withheld, although many passwords contain one: the word alone does not reveal the password.
  */
 const COMMON_WORDS =
   /(?<![^\s"'_.,:])(administrator|attempts|birthdate|characters|disabled|exceeded|incorrect|lowercase|password|preferred|previously|required|requiredAttributes|software|temporary|uppercase|userAttributes|username)(?![^\s"'_.,:])/gi;
 
 /**
- * Makes foreign text safe for an error message: one shortened line without control and direction
- * characters. The text is withheld as a whole if it repeats a secret or a part of one, verbatim,
- * percent-encoded or in base64. Common words are allowed.
+ * Makes text from outside safe for an error message: shortens it to one line without control and
+ * direction characters. Withholds the whole text if it repeats a secret or a part of a secret,
+ * verbatim, percent-encoded or in base64. Common words are allowed.
  */
 export function redact(text: string, secrets: readonly Secret[], maxLength = 160): string {
   const line = oneLine(text).trim();
@@ -65,12 +65,12 @@ export function redact(text: string, secrets: readonly Secret[], maxLength = 160
 }
 
 /**
- * Returns a function that replaces whole secrets in a text and keeps the rest. It withholds a text
- * that still repeats a part of a secret or an encoded one.
+ * Returns a function that replaces each secret in a text and keeps the rest. If the rest still
+ * repeats a part of a secret or an encoded secret, the function withholds the whole text.
  */
 export function secretCutter(secrets: readonly Secret[]): (text: string) => string {
   const leaks = leakCheck(secrets);
-  // A secret may contain another one.
+  // One secret may contain another, so the longest is replaced first.
   const whole = secrets.map((secret) => secret.reveal()).filter((text) => text !== "")
     .toSorted((a, b) => b.length - a.length);
   return (text) => {
@@ -111,7 +111,7 @@ function percentDecoded(text: string): string {
   );
 }
 
-/** The consecutive characters of a form that a text must not repeat; all have the same length. */
+/** Returns the parts of a form that a text must not repeat. All parts have the same length. */
 function partsOf(form: string): ReadonlySet<string> {
   const length = Math.min(MIN_LEAK_LENGTH, form.length);
   const parts = new Set<string>();

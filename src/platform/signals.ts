@@ -1,11 +1,12 @@
-/** The signals that end a script, with their numbers for the exit status. */
+/** The signals that end a script, with their numbers. The exit status is 128 plus the number. */
 const SIGNALS: readonly [Deno.Signal, number][] = Deno.build.os === "windows"
   ? [["SIGINT", 2]]
   : [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]];
 
 /**
- * Cleans up if `Deno.exit()` or a signal ends the script before the result is disposed. A signal
- * arrives only while the thread is not blocked. After the cleanup, the script ends as usual.
+ * Cleans up if `Deno.exit()` or a signal ends the script before the returned object is disposed. A
+ * signal is handled only while the thread is not blocked. After the cleanup, the script ends as
+ * usual.
  */
 export function cleanUpAtExit(cleanUp: () => void): Disposable {
   const listeners = SIGNALS.map(([signal, number]) =>

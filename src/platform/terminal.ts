@@ -1,7 +1,7 @@
 import { AuthError } from "../errors/errors.ts";
 import { environment } from "./environment.ts";
 
-/** Whether the terminal shows escape sequences as text, like the one in Emacs. */
+/** Whether the terminal shows escape sequences as text, like the terminal in Emacs. */
 export function isDumbTerminal(): boolean {
   return environment("TERM") === "dumb";
 }
@@ -9,7 +9,7 @@ export function isDumbTerminal(): boolean {
 /** Width of the terminal in characters; `Infinity` if unknown. */
 export function terminalColumns(): number {
   try {
-    // Some terminals report 0.
+    // Some terminals report 0, which means that the width is unknown.
     return Deno.consoleSize().columns || Infinity;
   } catch {
     return Infinity;
@@ -32,6 +32,6 @@ export function promptCanceled(): AuthError {
   return new AuthError(
     "INTERRUPTED",
     "Stopped: the prompt was canceled, so nothing more is sent or written",
-    "run it again",
+    "run the same command or call again",
   );
 }

@@ -8,8 +8,8 @@ export function namesProxy(): boolean {
 }
 
 /**
- * Makes a client that connects directly to a plain `http:` address on loopback. A proxy would see
- * the token or the password. Close the client after use.
+ * Makes a client that connects directly to a plain `http:` address on loopback, because a proxy
+ * could read the token or the password in the request. Close the client after use.
  *
  * @returns `undefined` if the address is not `http:`, or if no variable sets a proxy.
  */
@@ -19,7 +19,8 @@ export function directClient(
 ): Deno.HttpClient | undefined {
   if (protocol !== "http:" || !namesProxy()) return undefined;
   const host = hostname.replace(/^\[|\]$/g, "");
-  // This "proxy" is the server itself. It replaces the proxies in the variables.
+  // The server itself is set as the proxy, because this option replaces the proxies in the
+  // variables.
   const proxy = { transport: "tcp", hostname: host, port: Number(port || 80) } as const;
   return Deno.createHttpClient({ ...options, proxy });
 }
@@ -39,11 +40,11 @@ export function isSafeTransport(url: URL): boolean {
 
 /** The reason why a request got no response. */
 interface NetworkReason {
-  /** The reason as a readable text, without addresses and headers. */
+  /** The reason as a text for a message, without addresses and headers. */
   readonly words: string;
   /** The next step for the user. Default: check address, network and proxy. */
   readonly fix: string | undefined;
-  /** Whether the reason is in the table below. */
+  /** Whether the reason is one of `REASONS`. */
   readonly isKnown: boolean;
   /** Whether no connection was made, so that nothing was sent. */
   readonly isUnsent: boolean;
@@ -56,7 +57,7 @@ interface KnownReason {
   readonly says: RegExp;
   readonly words: string;
   readonly fix?: string;
-  /** Whether the problem persists until the user does something. */
+  /** Whether the problem persists until the user acts, so that a retry is useless. */
   readonly stays?: true;
 }
 
@@ -65,7 +66,7 @@ const REASONS: readonly KnownReason[] = [
   { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
   { says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i, words: "the host name was not found" },
   {
-    // Deno's own TLS and its TLS for Node packages report this error in different words.
+    // Deno's `fetch` and its Node compatibility report this TLS error in different words.
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
     fix: "on a company computer, set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
@@ -84,8 +85,8 @@ const REASONS: readonly KnownReason[] = [
 ];
 
 /**
- * Explains why a request got no response. The error's own text may contain addresses and headers,
- * so it is not used.
+ * Explains why a request got no response. The error's own text is not shown, because it may contain
+ * addresses and headers.
  */
 export function networkReason(error: unknown): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();

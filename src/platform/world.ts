@@ -1,6 +1,7 @@
 /**
- * What this module uses of the computer and the runtime, independent of tokens: here the clocks and
- * what else tests replace; the other files are about one thing each, such as a lock or a prompt.
+ * The files of this folder use the computer and the runtime, and know nothing of tokens. This file
+ * has the clocks and everything else that tests replace; each other file has one thing, such as a
+ * lock or a prompt.
  */
 import { onAbort } from "./abort.ts";
 import type { Log } from "./log.ts";
@@ -28,17 +29,19 @@ export interface World extends Clocks {
   random(): number;
   /** `undefined` means the runtime's `fetch`. */
   readonly fetch: typeof fetch | undefined;
-  /** Pauses; ends early, without an error, when the signal aborts. */
+  /** Waits. Returns early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Returns a signal that aborts after this time. Its timer does not keep the process alive. */
   timeout(ms: number): AbortSignal;
   /** `undefined` means the prompt of the front end. */
   readonly ask: Ask | undefined;
-  /** Receives what the session does; `undefined`: the log is off, and no event is made. */
+  /**
+   * Receives the events of the session. `undefined` if the log is off, so that no event is created.
+   */
   readonly log?: Log | undefined;
 }
 
-/** The parts that options can replace. */
+/** The parts of the world that options can replace. */
 export interface WorldOptions {
   fetch?: typeof fetch;
   now?: () => number;

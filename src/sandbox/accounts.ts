@@ -33,8 +33,8 @@ export type UserAttribute = "email" | "phone";
 /** A user in the pool. */
 export interface Account {
   /**
-   * User name in the pool. It is the `username` claim, and SECRET_HASH is computed from it in a
-   * refresh.
+   * User name in the pool: the `username` claim of the tokens. For a refresh, SECRET_HASH is
+   * computed from this name.
    */
   readonly username: string;
   readonly sub: string;
@@ -68,7 +68,7 @@ export interface AccountOptions {
   readonly now: () => number;
 }
 
-/** The rules for a new password, with the provider's message for each. */
+/** The rules for a new password, each with the provider's message for a password that breaks it. */
 const PASSWORD_POLICY: readonly (readonly [RegExp, string])[] = [
   [/^.{8,256}$/s, "Password not long enough"],
   [/[A-Z]/, "Password must have uppercase characters"],
@@ -132,7 +132,7 @@ export class Accounts {
   }
 
   /**
-   * Sets the password that the user chose; later logins do not ask for a new one.
+   * Sets the password that the user chose. Later logins do not ask for a new password.
    *
    * @returns Why the password is refused: the message of the policy, or `"used"`.
    */

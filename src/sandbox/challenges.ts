@@ -1,4 +1,7 @@
-/** The challenges to which the sandbox accepts an answer. It can also send other challenges. */
+/**
+ * The challenges to which the sandbox accepts an answer. The sandbox can also send other
+ * challenges.
+ */
 export const ANSWERED_CHALLENGES = [
   "NEW_PASSWORD_REQUIRED",
   "MFA_SETUP",

@@ -5,18 +5,21 @@ export type CheckedRecord = Readonly<Record<string, string>>;
 export interface CheckedStore {
   /** Returns the stored record; `undefined` if there is none. */
   read(): Promise<CheckedRecord | undefined>;
-  /** Changes the record while no other process can. */
+  /** Changes the record under a lock, so that no other process changes it at the same time. */
   update(change: (now?: CheckedRecord) => Promise<CheckedRecord | undefined>): Promise<void>;
 }
 
 /** Options of {@linkcode checkStore}. */
 export interface CheckStoreOptions {
   /**
-   * A second object for the same record, as another process would make it, so that the check also
-   * uses the lock between two connections. Default: the store itself.
+   * A second object for the same record, made in the way in which another process would make it.
+   * The check then also tests the lock between two connections. Default: the store itself.
    */
   other?: CheckedStore;
-  /** Ends the check, which then fails with the rule that it was checking. Default: 30 seconds. */
+  /**
+   * Ends the check. `checkStore()` then throws the error of the rule that it was checking. Default:
+   * a signal that aborts after 30 seconds.
+   */
   signal?: AbortSignal;
 }
 
@@ -25,11 +28,11 @@ export interface CheckStoreOptions {
  *
  * - `keeps`: `read()` returns the record that `update()` stored.
  * - `passes`: `update()` calls its function once, with the stored record.
- * - `leaves`: `undefined` leaves the record as it is.
+ * - `leaves`: if the function returns `undefined`, `update()` leaves the record unchanged.
  * - `rejects`: `update()` rejects with the error of its function.
- * - `discards`: after that error, nothing is stored.
- * - `releases`: after that error, the lock is released.
- * - `excludes`: only one update runs at a time, for all processes.
+ * - `discards`: after an error of its function, `update()` stores nothing.
+ * - `releases`: after an error of its function, `update()` releases the lock.
+ * - `excludes`: only one update runs at a time, in all processes together.
  * - `reads`: `read()` does not wait for an update.
  * - `empties`: a record without members can be stored.
  */
@@ -44,7 +47,7 @@ export type StoreRule =
   | "reads"
   | "empties";
 
-/** The text of each rule, and what to do about a broken one. */
+/** The text of each rule, and what to do if the store breaks the rule. */
 const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> = {
   keeps: ["read() must return the record that update() stored", "store every member unchanged"],
   passes: [
@@ -52,8 +55,8 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
     "read the record after taking the lock",
   ],
   leaves: [
-    "update() must leave the record as it is if its function returns undefined",
-    "store nothing then",
+    "update() must leave the record unchanged if its function returns undefined",
+    "store nothing if the function returns undefined",
   ],
   rejects: [
     "update() must reject with the error of its function, and only after the function ended",
@@ -65,7 +68,7 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
   ],
   releases: [
     "update() must release the lock if its function rejects",
-    "release it in a finally block",
+    "release the lock in a finally block",
   ],
   excludes: [
     "only one update() may call its function at a time",
@@ -73,9 +76,12 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
   ],
   reads: [
     "read() must return the last stored record, even during an update()",
-    "read without the lock",
+    "read the record without taking the lock",
   ],
-  empties: ["update() must also store a record without members", "store it, or remove the record"],
+  empties: [
+    "update() must also store a record without members",
+    "store the empty record, or remove it",
+  ],
 };
 
 /** The error of {@linkcode checkStore}: the store breaks a rule. */
@@ -85,7 +91,7 @@ export class StoreRuleError extends Error {
   /** The rule that is broken. */
   readonly rule: StoreRule;
 
-  /** Makes the error; only `checkStore()` does. */
+  /** Only `checkStore()` creates this error. */
   constructor(rule: StoreRule, detail: string) {
     const [text, fix] = RULES[rule];
     super(`${text}${detail}; ${fix}`);
@@ -93,7 +99,10 @@ export class StoreRuleError extends Error {
   }
 }
 
-/** Values that a store may damage, and the name of a line that no version of this module uses. */
+/**
+ * A record with values that a store may damage. One of its names is used by no version of this
+ * module, because a store must keep unknown lines.
+ */
 const SAMPLE: CheckedRecord = {
   ACCESS_TOKEN: "x".repeat(4_096),
   REFRESH_TOKEN: `'single' "double" \`back\` \\ $1 % ; --`,
@@ -104,8 +113,8 @@ const SAMPLE: CheckedRecord = {
 const RIVALS = 6;
 
 /**
- * Checks that your own store obeys the rules of `createSession({ store })`. Use a record that no
- * session uses meanwhile; it is restored at the end.
+ * Checks whether your own store obeys the rules of `createSession({ store })`. Use a record that no
+ * session uses during the check. The record is restored at the end.
  *
  * ```ts
  * import { checkStore } from "@platform-auth/platform-auth/sandbox";
@@ -121,7 +130,7 @@ const RIVALS = 6;
  * });
  * ```
  *
- * @throws {StoreRuleError} If the store breaks a rule. Other errors are those of the store.
+ * @throws {StoreRuleError} If the store breaks a rule. Any other error comes from the store itself.
  */
 export async function checkStore(
   store: CheckedStore,
@@ -132,7 +141,7 @@ export async function checkStore(
   const timer = setTimeout(() => limit.abort(), 30_000);
   const ends = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal;
 
-  /** Waits for the store, which may never respond. */
+  /** Waits for the store, but not longer than the signal allows: a store may never respond. */
   async function within<T>(rule: StoreRule, work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const onEnd = () => reject(new StoreRuleError(rule, " (it took too long)"));
@@ -177,7 +186,8 @@ export async function checkStore(
     await put("empties", {});
     await expectStored("empties", {});
   } catch (error) {
-    // If the store is stuck, the record cannot be restored.
+    // If the store no longer responds, the record cannot be restored. The error of the rule must
+    // still be thrown.
     await put("empties", before ?? {}).catch(() => {});
     throw error;
   } finally {
@@ -187,8 +197,8 @@ export async function checkStore(
 }
 
 /**
- * Runs updates simultaneously. Each adds a member, and reads several times, so that the others get
- * a turn.
+ * Runs updates simultaneously. Each update adds a member to the record. It also reads the store
+ * several times, so that the other updates can run in the meantime.
  */
 async function compete(stores: readonly [CheckedStore, CheckedStore]): Promise<void> {
   await stores[0].update(() => Promise.resolve({}));

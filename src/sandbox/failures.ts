@@ -4,20 +4,23 @@ export interface Failure {
   at: "token" | "api";
   /** Respond with this status instead of serving the request; 200 if only `body` is given. */
   status?: number;
-  /** Headers of that response, such as `retry-after`. */
+  /** Headers of the injected response, such as `retry-after`. */
   headers?: Record<string, string>;
-  /** Body of that response. Default: an error in the format of that system. */
+  /**
+   * Body of the injected response. Default: an error in the format of the token endpoint or of the
+   * API.
+   */
   body?: string;
   /**
-   * Cut the connection. `"before"`: before the service has seen the request. `"during"`: after the
-   * service has done its work, so that only the response is lost.
+   * Cut the connection. `"before"`: before the system has received the request. `"during"`: after
+   * the system has served the request, so that only the response is lost.
    */
   drop?: "before" | "during";
   /** Wait this many milliseconds before the response. */
   delayMs?: number;
   /**
-   * The number of requests that are still to fail. Each failure reduces it by one. Default: all
-   * requests fail.
+   * The number of requests that will fail. Each failed request reduces the number by one. Default:
+   * all requests fail.
    */
   times?: number;
 }

@@ -1,7 +1,7 @@
 /**
  * The sandbox: an identity provider, a portal and a data platform API on this machine, so that you
- * can start without an account. It imports nothing from the client, so that two independent
- * implementations of the API document check each other.
+ * can start without an account. The sandbox imports nothing from the client: they are two
+ * independent implementations of the API document, which check each other.
  *
  * @module
  */

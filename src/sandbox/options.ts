@@ -11,19 +11,21 @@ export interface SandboxOptions {
   /** Lifetime of a refresh token in days, from the login. Default 30. */
   refreshDays?: number;
   /**
-   * Header names and content type of the token endpoint. `"vendor"` (default): those of the API
-   * document. `"aws"`: those of the public Cognito protocol.
+   * Whose header names and content type the token endpoint uses. `"vendor"` (default): the names of
+   * the API document. `"aws"`: the names of the public Cognito protocol.
    */
   words?: Words;
   /**
    * Whether a refresh replaces the refresh token. `false` (default): no. `true` or
-   * `"initiate-auth"`: the response contains a new one, and the old one is refused from then on.
-   * `"get-tokens"`: the same, but only the operation `GetTokensFromRefreshToken` can refresh.
+   * `"initiate-auth"`: the response to a refresh contains a new refresh token, and the old token is
+   * refused from then on. `"get-tokens"`: as `true`, but only the operation
+   * `GetTokensFromRefreshToken` can refresh.
    */
   rotateRefreshTokens?: boolean | "initiate-auth" | "get-tokens";
   /**
-   * Seconds for which a replaced refresh token still works, 0 to 60. Default 0. If the replaced
-   * token is used again in that time, the token that its first use returned becomes invalid.
+   * Seconds for which a replaced refresh token still works, 0 to 60. Default 0. If a client uses
+   * the replaced token again in these seconds, the token that the first use returned becomes
+   * invalid.
    */
   graceSeconds?: number;
   /** Users log in by e-mail, and their user name in the pool is a UUID. Default false. */
@@ -43,10 +45,11 @@ export interface SandboxOptions {
    */
   challenge?: string | readonly string[];
   /**
-   * Whether a login returns a device key, which each refresh must then contain. The device must be
-   * confirmed before the first refresh. `"ask"`: the same, and the response to ConfirmDevice says
-   * that the user may choose to have the device remembered. `"withheld"`: each refresh must contain
-   * a key, but no login returns one, as in some pools, so no refresh is accepted. Default false.
+   * Whether a login returns a device key, which each refresh must then contain. The client must
+   * confirm the device before the first refresh. `"ask"`: as `true`, and the response to
+   * ConfirmDevice says that the user may choose to have the device remembered. `"withheld"`: each
+   * refresh must contain a device key, but, as in some pools, no login returns a key, so no refresh
+   * is accepted. Default false.
    */
   trackDevices?: boolean | "ask" | "withheld";
   /** Whether RevokeToken works and tokens contain `origin_jti`. Default true. */
@@ -70,14 +73,17 @@ export interface StartSandboxOptions extends SandboxOptions {
 }
 
 /**
- * The ids are the same in every sandbox, so that a class can keep its `.env` when the sandbox
- * restarts.
+ * The ids are the same in every sandbox, so that a `.env` still works after the sandbox was
+ * restarted.
  */
 export const CLIENT_ID = "sandboxclient0000000000001";
 export const USER_POOL_ID = "sandbox-1_Classroom";
 export const CLIENT_SECRET = "sandbox-only-client-secret-of-no-value-anywhere-else";
 
-/** Name of the platform that the sandbox imitates; also the answer to CUSTOM_CHALLENGE. */
+/**
+ * Name of the platform that the sandbox imitates. The name is also the correct answer to
+ * CUSTOM_CHALLENGE.
+ */
 export const PLATFORM_NAME = "Weather Data Platform";
 
 /** Checks the value of the option `name`; `undefined` becomes the default. */

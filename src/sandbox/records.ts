@@ -5,8 +5,8 @@ export interface TokenRequest {
   /** The body's `AuthFlow`, if it has one. */
   authFlow?: string;
   /**
-   * Status of the response, even if the response was lost. It is 0 if the request was lost or has
-   * no response yet.
+   * Status of the response, even if the response was lost. The status is 0 if the request was
+   * lost or has no response yet.
    */
   status: number;
   /** When the request arrived, by the clock of the sandbox. */
@@ -20,8 +20,8 @@ export interface ApiRequest {
   /** Path without the query. */
   path: string;
   /**
-   * Status of the response, even if the response was lost. It is 0 if the request was lost or has
-   * no response yet.
+   * Status of the response, even if the response was lost. The status is 0 if the request was
+   * lost or has no response yet.
    */
   status: number;
   /** Whether the request had a valid access token. */

@@ -56,7 +56,7 @@ export interface Sandbox extends AsyncDisposable {
    * ```
    */
   totp(username?: string): Promise<string>;
-  /** Adds a user in addition to the one in the settings. */
+  /** Adds a user. The user in the settings remains. */
   addUser(user: NewUser): void;
   /** Makes the provider refuse all refresh tokens issued so far. */
   revokeRefreshTokens(): void;
@@ -132,7 +132,8 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
   const requests: TokenRequest[] = [];
   const apiRequests: ApiRequest[] = [];
 
-  // A separate file store would need one more port, so downloads use the portal's origin.
+  // Downloads must be on a different origin from the API's. The portal's origin is used, because a
+  // separate origin would need another port.
   const downloads = new Downloads(origins.portalUrl, now);
   const provider = createIdentityProvider({ ...parts, failures, requests });
   const portal = createPortal({ ...parts, sessions, apiUrl: origins.apiUrl });

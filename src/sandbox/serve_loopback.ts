@@ -25,13 +25,14 @@ class Refused extends Error {
 
 const MIB = 1024 * 1024;
 
-// A web page can point its host name to this machine (DNS rebinding), and the browser then sends
-// that name, so no other host is served.
+// Matches the hosts that are served. A web page can point its own host name to this machine (DNS
+// rebinding). The browser then sends that host name, so requests with any other host are refused.
 const OWN_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Serves a handler on 127.0.0.1. Uses node:http: `Deno.serve` cannot cut a connection before the
- * response. A sandbox without ports does not need node:http, so it is loaded on demand.
+ * Serves a handler on 127.0.0.1. Uses node:http, because `Deno.serve` cannot cut a connection
+ * before the response. A sandbox without ports does not need node:http, so this function loads it
+ * on demand.
  */
 export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const { createServer } = await import("node:http");
@@ -43,7 +44,7 @@ export async function serveLoopback(options: LoopbackOptions): Promise<LoopbackS
     socket.on("error", () => {});
     socket.end("HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
-  // The default of 5 s would close connections between two cells of a notebook.
+  // With the default of 5 s, the server would close connections between two cells of a notebook.
   server.keepAliveTimeout = 60_000;
   await listen(server, options.port);
   const address = server.address();
@@ -95,8 +96,8 @@ async function respond(
     response = await handle(toRequest(message, origin, body, gone.signal));
   } catch (error) {
     if (error instanceof ConnectionLost || gone.signal.aborted) throw error;
-    // The client reads the response only after it has sent the whole body, so the rest of the body
-    // is received and discarded.
+    // A client reads the response only after it has sent the whole body. The rest of the body is
+    // therefore received and discarded.
     message.resume();
     response = errorResponse(error);
   }
@@ -160,8 +161,8 @@ function toRequest(
     for (const each of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, each);
   }
   const method = message.method ?? "GET";
-  // The URL has the server's own origin instead of the Host header, so that "localhost" reaches the
-  // same system.
+  // The URL contains the server's own origin instead of the host in the Host header, so that a
+  // request to "localhost" reaches the system on this origin.
   const url = `${origin}${message.url ?? "/"}`;
   const bodyless = method === "GET" || method === "HEAD";
   return new Request(url, { method, headers, body: bodyless ? null : body, signal });

@@ -15,7 +15,7 @@ export interface SandboxSettings {
   userPoolId: string;
   /** Login name; an e-mail address with `aliasSignIn`. */
   username: string;
-  /** Password of that user. */
+  /** Password of the user `username`. */
   password: string;
   /** Origin of the data platform API. */
   apiBaseUrl: string;
@@ -25,7 +25,7 @@ export interface SandboxSettings {
   exportEnv: "none";
   /** No origins except the API's. Set here so that the environment cannot change it. */
   allowedOrigins: readonly string[];
-  /** The default. Set here so that the environment cannot change it. */
+  /** The default of the client. Set here so that the environment cannot change it. */
   refreshSecretHash: "auto";
   /** Time limit for a login or a refresh, in milliseconds. */
   timeoutMs: number;
@@ -79,7 +79,7 @@ export class SettingsFolder {
   settings(config: SandboxConfig, origins: Origins): SandboxSettings {
     if (this.#settings === undefined) {
       this.#folder = Deno.makeTempDirSync({ prefix: "sandbox-" });
-      // Users see this path, so it has the separator of their system.
+      // The path is shown to users, so it contains the separator of their system.
       const separator = Deno.build.os === "windows" ? "\\" : "/";
       this.#settings = settingsFor(config, origins, `${this.#folder}${separator}.env`);
     }

@@ -16,13 +16,13 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
 
 /**
  * Starts the identity provider, the portal and the data platform API on 127.0.0.1, in this process.
- * They respond only to requests for the hosts 127.0.0.1 and localhost. A request body may have up
- * to 1 MiB, or up to 64 MiB for the API.
+ * The three servers respond only to requests for the hosts 127.0.0.1 and localhost. A request body
+ * may have up to 1 MiB, or up to 64 MiB for the API.
  *
  * Needs net permission. Reading `settings` of the sandbox also needs write permission, for a
  * temporary folder. If env permission is granted, adds loopback to `NO_PROXY`, so that a company
- * proxy does not intercept these requests. This has no effect if the process has already used
- * `fetch`.
+ * proxy does not intercept requests to the sandbox. The change of `NO_PROXY` has no effect if the
+ * process has already used `fetch`.
  *
  * @throws {TypeError} If an option is unknown or of the wrong type.
  * @throws {RangeError} If a number is out of its range.
@@ -50,8 +50,8 @@ export async function startSandbox(options: StartSandboxOptions = {}): Promise<S
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };
-  // The settings and the issuer of each token contain the ports of the servers, so these start
-  // first.
+  // The servers start before the sandbox is created, because the settings and the issuer of each
+  // token contain their ports.
   const started = Promise.withResolvers<Sandbox>();
   const handle = async (request: Request): Promise<Response> =>
     await (await started.promise).handle(request);

@@ -19,10 +19,10 @@ const LEVEL_TONES: Readonly<Record<Level, Tone>> = {
 };
 
 /**
- * Draws a view as a compact card. Front ends remove styles from saved notebooks, and a table reads
- * well without styles, so the card is a table. It inherits text color and font from the page,
- * contains no scripts and no style sheets, and escapes all text. An animation in a saved card would
- * restart whenever the notebook is opened, so nothing is animated.
+ * Draws a view as a compact card. The card is a table, because front ends remove styles from saved
+ * notebooks, and a table is readable without styles. The card inherits text color and font from the
+ * page, contains no scripts and no style sheets, and escapes all text. Nothing is animated, because
+ * an animation would restart whenever the notebook is opened.
  */
 export function cardHtml({ tone, title, note, rows, link }: View): string {
   const drawn = rows.map((row) => ({ ...row, html: valueHtml(row, COLORS[tone], link) }));
@@ -94,7 +94,7 @@ function frame(
     `<tbody style="display:block">${rows.map(tableRow).join("")}</tbody></table></div>`;
 }
 
-/** Overrides every property in the table styles of front ends. */
+/** The styles of rows and cells. They override every property that front ends set on tables. */
 const ROW = "display:block;border:0;padding:0;background:none;text-align:left";
 const CELL = "display:inline-block;box-sizing:border-box;border:0;text-align:left;" +
   "vertical-align:top;font-weight:normal;line-height:inherit;max-width:100%;white-space:normal";
@@ -103,8 +103,8 @@ const NAME = `${CELL};width:120px;padding:4px 8px 0 0`;
 const VALUE = `${CELL};width:calc(100% - 120px);min-width:min(200px,100%);padding:4px 0 0`;
 
 /**
- * Draws one row. The essential styles are among those that JupyterLab keeps in an untrusted
- * notebook; a flex gap and `overflow-wrap:anywhere`, for example, are not.
+ * Draws one row. Uses only styles that JupyterLab keeps in an untrusted notebook. It removes a flex
+ * gap and `overflow-wrap:anywhere`, for example.
  */
 function tableRow({ name, html }: DrawnRow): string {
   const label = escapeHtml(name).replaceAll(" ", "&nbsp;");

@@ -38,8 +38,8 @@ export function displayed<T extends object>(value: T, view: () => View): T {
 
 /**
  * Delays the value of a cell. The kernel sends the value and the end of the cell through separate
- * channels; on a busy machine, the end may arrive first, and the front end then drops the value
- * (docs/notebooks.md).
+ * channels. On a busy machine, the end may arrive first, and the front end would then drop the
+ * value (docs/notebooks.md).
  */
 export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
   const made = await bundle();

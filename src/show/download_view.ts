@@ -33,7 +33,7 @@ function downloadView(download: Download): View {
   };
 }
 
-/** Maximum number of failures shown. The result lists all of them. */
+/** Maximum number of failures shown. The result itself lists all failures. */
 const MOST_SHOWN = 20;
 
 function downloadsView({ counts, failed, bytes, milliseconds }: Downloads): View {

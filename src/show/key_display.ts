@@ -6,7 +6,7 @@ import { delayedDisplay } from "./displayable.ts";
 /** The package that draws QR codes. */
 const QR_PACKAGE = "npm:uqr@0.1.3";
 
-/** Makes a key show as text and as a picture if it is the value of a cell. */
+/** Makes a key show as text and as a picture if the key is the value of a cell. */
 export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
   return Object.defineProperty(key, Symbol.for("Jupyter.display"), {
     value: () => delayedDisplay(() => bundleOf(key)),
@@ -39,7 +39,7 @@ async function bundleOf(key: AuthenticatorKey): Promise<Record<string, string>> 
 async function pictureOf(address: string): Promise<string | undefined> {
   try {
     const { renderSVG } = await loadPackage("draw a QR code", QR_PACKAGE);
-    // Scanners need this margin, especially on a dark page.
+    // Scanners need a margin around the code, especially on a dark page.
     return renderSVG(address, { border: 4 });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -5,17 +5,17 @@ import { liveLine } from "../platform/live_line.ts";
 import { bytesText, durationText } from "../errors/amounts.ts";
 import { printable } from "../errors/escape.ts";
 
-/** A download that takes less time shows no progress line in a notebook. */
+/** Time after which a notebook shows a progress line. A shorter download shows none. */
 const SHOWN_AFTER_MS = 500;
 const BAR_CHARACTERS = 20;
-/** A log, such as that of cron, gets a line this often. */
+/** Interval between the lines in a log, such as the log of a cron job. */
 const LOGGED_EVERY_MS = 60_000;
 
 /** A line that shows the progress of a call. */
 export interface ProgressLine<Progress> {
   /** Replaces the text of the line. */
   show(progress: Progress): void;
-  /** Removes the line: the result of the call follows. */
+  /** Removes the line, because the result of the call follows. */
   end(): void;
 }
 
@@ -23,8 +23,8 @@ export interface ProgressLine<Progress> {
 export type ProgressText<Progress> = (now: Progress, passedMs: number, first: Progress) => string;
 
 /**
- * Makes a progress line under the cell of a notebook or on the terminal; returns `undefined` if
- * there is neither.
+ * Makes a progress line under the cell of a notebook or on the terminal. Returns `undefined` if the
+ * process has neither a cell nor a terminal.
  *
  * @param name The name of the file that is being saved.
  * @param monotonic Returns the time of a monotonic clock, in milliseconds.
@@ -36,7 +36,7 @@ export function progressLine<Progress>(
 ): ProgressLine<Progress> | undefined {
   const line = liveLine();
   if (line === undefined) return undefined;
-  // A cell may show several lines at once.
+  // A cell may show several progress lines at once, so each line begins with its name.
   const lead = inKernel() ? `${printable(name)}  ` : "";
   const started = monotonic();
   let first: Progress | undefined;
@@ -56,7 +56,7 @@ export function progressLine<Progress>(
 }
 
 /**
- * Returns what writes the progress of a long call to a log, a line each minute.
+ * Returns a function that writes the progress of a long call to a log, one line per minute.
  *
  * @param monotonic Returns the time of a monotonic clock, in milliseconds.
  */
@@ -86,8 +86,8 @@ export function downloadText(
   const rate = (bytes - first.bytes) / Math.max(passedMs, 1) * 1_000;
   const speed = `${bytesText(Math.round(rate))}/s`;
   if (!total) return `${bytesText(bytes)}  ${speed}`;
-  // An API may send more bytes than it announced, so the share is limited. The download then fails
-  // with an error.
+  // The share is limited, because an API may send more bytes than it announced. The download fails
+  // later with an error.
   const share = Math.min(bytes / total, 1);
   const left = rate > 0 ? `  ${durationText(total * (1 - share) / rate * 1_000)} left` : "";
   return `${barText(share)}  ${bytesText(bytes)} of ${bytesText(total)}  ${speed}${left}`;

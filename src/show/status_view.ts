@@ -33,20 +33,21 @@ export function statusView(status: SessionStatus): View {
   };
 }
 
-/** A token that cannot be refreshed turns amber when it expires within this time. */
+/** Remaining time from which a token that cannot be refreshed is shown in amber. */
 const EXPIRES_SOON_SECONDS = 300;
 
 function toneOf(status: SessionStatus): Tone {
   const { state, canRefresh, notices } = status;
   if (state === "none") return "none";
   if (state === "expired" || state === "rejected") return "red";
-  // A portal token can never be refreshed, so it turns amber only when it is about to expire.
+  // The warning PORTAL_TOKEN is ignored: it concerns every portal token, and amber would then not
+  // show that a token is about to expire.
   const needsAction = notices.some(({ level, code }) =>
     level === "warning" && code !== "PORTAL_TOKEN"
   );
   if (state === "refreshable" || needsAction) return "amber";
   if (canRefresh) return "good";
-  // Only the API knows whether a token without an expiry is valid.
+  // Only the API knows whether a token without an expiry is valid, so this token is shown in amber.
   return state === "unknown" || secondsLeft(status) < EXPIRES_SOON_SECONDS ? "amber" : "good";
 }
 
@@ -72,7 +73,10 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
-/** The notice that no `.env` was found. Its problem and its fix have separate rows. */
+/**
+ * Returns the notice that no `.env` was found. The view shows its problem and its fix in the rows
+ * "session" and "next".
+ */
 function unfoundIn({ notices }: SessionStatus): Notice | undefined {
   return notices.find(({ code }) => code === "NO_SETTINGS");
 }
@@ -82,7 +86,8 @@ function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
   const place = store === undefined ? displayPath(envFile) : storeText(store);
   if (state !== "none" || canRefresh) return `kept in ${place}`;
-  // The command line creates no file for a login with a password from the environment.
+  // The command line creates no file for a login with a password from the environment
+  // (`unasked_login.ts`).
   if (logsInUnasked(status) && !savesUnasked(status, false)) {
     const unless = envFile === undefined ? "" : " unless a file is named";
     return fixText([
@@ -118,9 +123,12 @@ function atPortal(portalUrl: string | undefined): string {
 export function nextStep(status: SessionStatus): Fix {
   const { state, canRefresh, provider, refreshableUntil, source, portalUrl } = status;
   if (state === "none" && canRefresh) return "the next call runs the token command";
-  // Only the command line logs in by itself.
+  // Only the command line logs in without a call of `login()`.
   const loginStep: Fix = logsInUnasked(status) && provider !== undefined
-    ? [{ inProgram: "run login()", inTerminal: "fetch and token log in by themselves" }]
+    ? [{
+      inProgram: "run login()",
+      inTerminal: "the commands fetch and token log in automatically",
+    }]
     : ["run ", { call: "login" }];
   const unfound = unfoundIn(status);
   if (unfound?.fix) return unfound.fix;

@@ -1,12 +1,11 @@
 /**
- * What a status, a download or a diagnosis shows, before it becomes HTML (`card.ts`) or text. Each
- * `…_view.ts` makes such a view.
+ * Views, and how to draw a view as text. `card.ts` draws a view as HTML. `diagnosis.ts` and each
+ * `…_view.ts` make views.
  */
 import { printable } from "../errors/escape.ts";
 
 /**
- * A title and rows that show a status, a diagnosis or a download. This file draws a view as text;
- * `card.ts` draws it as HTML.
+ * A title and rows that show a status, a diagnosis or a download.
  *
  * This folder shows values in a notebook and a terminal. It may import `api/` and all layers below
  * it.
@@ -56,7 +55,7 @@ const TITLE_MARKS: Readonly<Record<Tone, string>> = { good: "●", amber: "◐",
 const COLUMNS = 80;
 
 /**
- * Draws a view as text, with one line for the title and one for each row. A long fix gets a
+ * Draws a view as text, with one line for the title and one line for each row. A long fix is on a
  * separate line.
  */
 export function viewText({ tone, title, note, rows }: View): string {

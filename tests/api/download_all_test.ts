@@ -372,7 +372,7 @@ test("wrong arguments are an error before anything is sent", text, async (world)
     [[], /takes an array or another iterable of pairs/],
     [[[item, ["/x"]]], /takes pairs \[input, file\]; item 2 is not a pair/],
     [[[item, [5, "x"]]], /The input of item 2 must be a string, a URL or a Request/],
-    [[[item, ["/x", "~/x.csv"]]], /The file of item 2 must be .*; ~ works only in a shell/],
+    [[[item, ["/x", "~/x.csv"]]], /The file of item 2 must be .*cannot begin with ~/],
     [[[item], { concurrency: 1.5 }], /concurrency must be a whole number from 1/],
     [
       [[item], { init: { method: "POST", body: new Response("rows").body } }],

@@ -56,7 +56,7 @@ Deno.test("without a password in the settings, fetch does not log in by itself",
 Deno.test("status says what fetch and token do without a session", () =>
   inBareFolder(async ({ run, env, folder, variables }) => {
     const bare = await run(["status"], { env });
-    assertMatch(bare.stdout, /next: fetch and token log in by themselves\n/);
+    assertMatch(bare.stdout, /next: the commands fetch and token log in automatically\n/);
     assertEquals(bare.code, 3);
     const { PASSWORD, USERNAME, ...others } = variables;
     await writeEnv(folder, others);

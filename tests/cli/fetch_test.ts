@@ -245,7 +245,11 @@ Deno.test("a failure to reach, read or save is one sentence without a stack", ()
         reaching(world, gone),
       ],
       [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
-      [["/x", "-d", "@nothing.json"], 1, /Cannot read the file nothing\.json of --data: .*; check/],
+      [
+        ["/x", "-d", "@nothing.json"],
+        1,
+        /Cannot read the file nothing\.json given with --data: .*; check/,
+      ],
       [
         [CSV, "-o", "x.csv"],
         1,

@@ -133,7 +133,10 @@ Deno.test("init adds to a .env and keeps its lines byte for byte", () =>
     await Deno.writeTextFile(desk.envFile, own);
     await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies.lines ?? "");
     const init = await desk.run(["init", "--from", "reply.txt"]);
-    assertMatch(init.stdout, /^! USER_POOL_ID keeps its value, but the reply has another one; /m);
+    assertMatch(
+      init.stdout,
+      /^! USER_POOL_ID keeps its value, although the reply has a different value; /m,
+    );
     const text = await Deno.readTextFile(desk.envFile);
     assert(text.startsWith(own));
     assertEquals(text.slice(own.length).split("\n").map((line) => line.split("=")[0]).sort(), [
@@ -170,7 +173,7 @@ Deno.test("init quotes neither a reply nor an address that was passed as its fil
     for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
-      assertMatch(stderr, /Cannot read the file of --from: .*; check the path/);
+      assertMatch(stderr, /Cannot read the file given with --from: .*; check the path/);
     }
   }));
 

@@ -30,7 +30,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["status --json=hunter2", /--json takes no value/],
   ["fetch /v1/a -o a --if-exists overwrite", /--if-exists takes error, keep or replace/],
   ["token --min-valid soon", /--min-valid takes a whole number/],
-  ["fetch", /fetch takes one path or URL, or --list/],
+  ["fetch", /fetch takes either one path or URL, or --list/],
   ["fetch /a --header hunter2-hunter2", /--header takes "name: value"/],
   ["fetch /a --json --output file", /either --json or --output/],
   ["logout --everywhere --keep-remote", /either --everywhere or --keep-remote/],

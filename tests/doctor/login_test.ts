@@ -111,7 +111,7 @@ const PROVIDERS: [
       [
         "refresh",
         "warn",
-        /issued no refresh token for this login, so it lasts 30 min$/,
+        /issued no refresh token for this login, so the session lasts 30 min$/,
         /to allow refresh tokens for the app client/,
       ],
       ["logout", "ok", /the access token cannot be revoked and stays valid until it expires/],
@@ -136,9 +136,10 @@ Deno.test("unusual behavior of a provider is reported with a fix", async () => {
     if (what === "no refresh token") assertEquals(world.sent.length, 1);
   }
   await using world = portless({ sandbox: { revocation: false } });
-  const said = /ends by itself later: not at the provider: .*Token revocation is not enabled/;
+  const said =
+    /ends when its tokens expire: not at the provider: .*Token revocation is not enabled/;
   const diagnosis = await world.session.doctor({ login: true });
-  assertCheck(diagnosis, "logout", "warn", said, /its tokens are not saved/);
+  assertCheck(diagnosis, "logout", "warn", said, /the tokens of the test login were not saved/);
 });
 
 Deno.test("after an abort nothing more is sent, not even the end of the login", async () => {

@@ -31,7 +31,7 @@ Deno.test("proxy: the variable that sets it, without its password", async () => 
       await assertHides(diagnosis, "a diagnosis");
       // Plain http: is for loopback only, which is reached without a proxy.
       if (name === "HTTP_PROXY") return assertNone(diagnosis, "proxy");
-      assertCheck(diagnosis, "proxy", "ok", new RegExp(`${name}.*: requests use that proxy`, "i"));
+      assertCheck(diagnosis, "proxy", "ok", new RegExp(`${name}.*: requests use this proxy`, "i"));
     });
   }
 });

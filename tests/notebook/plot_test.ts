@@ -117,7 +117,7 @@ Deno.test("the error for a column that no row has shows its name and the nearest
   );
   assertEquals(
     error.message,
-    'plot() finds no column "temperaturC" (did you mean "temperatureC"?); it has time, temperatureC, station',
+    'plot() finds no column "temperaturC" (did you mean "temperatureC"?); the rows have time, temperatureC, station',
   );
 });
 

@@ -17,7 +17,10 @@ export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
   return { value: { shell, script: text }, text };
 }
 
-/** Words that the shell offers. The first pattern that matches `command:previous word` applies. */
+/**
+ * The words that the shell offers after a command and a previous word. A pattern is matched with
+ * `command:previous word`, and the first offer that matches applies.
+ */
 type Offer = readonly [pattern: string, words: readonly string[]];
 
 /** Lists the offers for a command. If an offer has no words, the shell completes file names. */
@@ -70,8 +73,8 @@ ${cases((pattern, words) => `'${pattern}' { '${words}'; break }`)}
   }
 }`;
   }
-  // The script must also run in zsh and in bash 3.2, which is part of macOS. In addition to spaces,
-  // bash splits words at "=".
+  // The script must also run in zsh and in bash 3.2, the version on macOS. Bash splits words not
+  // only at spaces but also at "=", so the script handles `--option=value`.
   return `${
     shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : ""
   }_platform_auth() {

@@ -38,13 +38,13 @@ export async function run(
   const { list, "output-dir": folder, concurrency, "if-exists": ifExists } = options;
   const output = options.output === "-" ? undefined : options.output;
   if ((target === undefined) === (list === undefined)) {
-    throw misuse("fetch takes one path or URL, or --list");
+    throw misuse("fetch takes either one path or URL, or --list with a file");
   }
   if (list === undefined && (folder ?? concurrency) !== undefined) {
-    throw misuse("--output-dir and --concurrency belong to --list");
+    throw misuse("--output-dir and --concurrency can be used only with --list");
   }
   if (list === undefined && output === undefined && ifExists !== undefined) {
-    throw misuse("--if-exists belongs to --output with a file, or to --list");
+    throw misuse("--if-exists can be used only with --list, or with --output and a file");
   }
   const body = await readBody(options.data);
   const method = options.method ?? (body === undefined ? "GET" : "POST");
@@ -97,7 +97,7 @@ async function show(
   } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
     const bytes = await together(pieces);
     const value = parsedJson(strictText(bytes, response.headers) ?? "");
-    // Bytes that are not JSON are printed as they are.
+    // A body that is not JSON, despite its type, is printed unchanged.
     if (value === undefined) await printPieces([bytes], true);
     else await print(jsonText(value, 2));
   } else {
@@ -109,7 +109,9 @@ async function show(
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Reads a body. The runtime's error for one that breaks off says only that the body ended. */
+/**
+ * Reads a body. If the body breaks off, replaces the runtime's error, which does not name the call.
+ */
 async function* piecesOf(
   { body }: Response,
   brokenOff: (cause: unknown) => Error,
@@ -146,7 +148,8 @@ async function printPieces(
 }
 
 /**
- * Saves the response. If a signal ends the process, a part that the next run can resume is kept.
+ * Saves the response as a file. If a signal ends the process, the downloaded part is kept if the
+ * next run can resume it.
  */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
@@ -164,14 +167,20 @@ async function save(target: string, output: string, options: DownloadOptions): P
   return {};
 }
 
-/** Without a terminal, such as in cron, no line can be replaced, so the progress goes to the log. */
+/**
+ * Without a terminal, such as in cron, a progress line cannot be updated. The progress is then
+ * printed as separate lines to standard error.
+ */
 function loggedUnlessShown<Progress>(name: string, text: ProgressText<Progress>) {
   if (liveLine() !== undefined) return {};
   const write = (line: string) => say(`${name}: ${line}`);
   return { onProgress: progressLog(write, () => performance.now(), text) };
 }
 
-/** Stops downloads after a signal. After Ctrl-C, the message starts on a new line. */
+/**
+ * Stops downloads after a signal. In a terminal, removes the progress line and prints how to
+ * resume.
+ */
 function stop(): void {
   discardUseless();
   if (!Deno.stderr.isTerminal()) return;

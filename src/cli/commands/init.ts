@@ -17,8 +17,8 @@ import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/o
 import { resolveSettings } from "../../settings/settings.ts";
 import { apiHosts } from "../../settings/trust.ts";
 
-const PASTE = "Paste the reply of your subscription's support channel\n" +
-  "and end it with an empty line. It is not shown. Or press\n" +
+const PASTE = "Paste the reply of your subscription's support channel (the\n" +
+  "text is not shown), and end it with an empty line. Or press\n" +
   "Enter to be prompted for each setting:";
 
 export async function run(
@@ -37,15 +37,17 @@ export async function run(
 }
 
 /**
- * Reads the settings from the reply and, in a terminal, prompts for the others. An existing value
- * is replaced only if the user agrees.
+ * Reads settings from the reply and, in a terminal, prompts for settings that are missing. An
+ * existing value is replaced only if the user agrees.
  *
- * @param envFile The `.env` to write. Default: the one in `AUTH_ENV_FILE`, or else the nearest one.
+ * @param envFile The `.env` to write. Default: the file that `AUTH_ENV_FILE` names, or else the
+ * nearest `.env`.
  * @param from The file with the reply; `-` for standard input. By default, the user pastes the
  * reply in a terminal.
- * @returns The names of the settings without their values. A value may be a misplaced secret.
+ * @returns The names of the settings, without the values: a user may have put a secret in the wrong
+ * setting.
  * @throws {ConfigError} `MISSING_SETTINGS` if the reply contains no settings, or if settings are
- * missing and no prompt is possible. Nothing is written then.
+ * missing and no prompt is possible. In both cases, nothing is written.
  */
 async function writeSettings(
   envFile: string | undefined,
@@ -65,7 +67,7 @@ async function writeSettings(
   const reply = readReply(text);
   const isUseless = reply.values.size + reply.rejected.size === 0;
   if (from === undefined && isUseless && text.trim() !== "") {
-    say("Found nothing usable in the reply; type the values");
+    say("Found no settings in the reply; enter each setting at the prompt");
   }
   if (from !== undefined && isUseless) {
     throw new ConfigError(
@@ -99,7 +101,8 @@ async function writeSettings(
   }
   if (!prompts) refuseWithout(missing, rejected, file, from);
   const hosts = receivers(new Map([...found.values, ...changes]));
-  // The author of the reply chose the hosts, so they are shown before anything is written.
+  // The author of the reply chose the hosts, so the user must see them before any setting is
+  // written.
   for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
     for (const host of names) {
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
@@ -142,7 +145,10 @@ function receivers(lines: ReadonlyMap<string, string>): { password: string[]; to
   return { password: host ? [host] : [], token: apiHosts(text) };
 }
 
-/** Returns the `.env` that a login here uses if it is not this file, which is the user's own one. */
+/**
+ * If the file is the user's own `.env` but a login in this folder uses another `.env`, returns that
+ * other file.
+ */
 function overridden(file: string): { usedHere?: string } {
   if (file !== ownEnvFile()) return {};
   const { envFile } = resolveSettings({}, true);
@@ -159,10 +165,10 @@ function outcomeText(outcome: Outcome): string {
     written.length === 0 ? `${path} is unchanged` : `Wrote ${path}: ${written.join(", ")}`,
     ...Object.entries(rejected).map(([name, why]) => `! ${name} in the reply is not used: ${why}`),
     ...kept.map((name) =>
-      `! ${name} keeps its value, but the reply has another one; remove the line from the file and ${again}`
+      `! ${name} keeps its value, although the reply has a different value; to use the reply, remove the line of ${name} from the file and ${again}`
     ),
     ...missing.map((name) => `! ${name} is not set yet; ${again}`),
-    ...(usedHere ? [`! this folder uses another file: ${displayPath(usedHere)}`] : []),
+    ...(usedHere ? [`! a login in this folder uses another .env: ${displayPath(usedHere)}`] : []),
     ...(ignored.length > 0 ? [`Added to .gitignore: ${ignored.join(", ")}`] : []),
   ].join("\n");
 }
@@ -189,16 +195,17 @@ function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
   });
 }
 
-/** Unlike `confirm()`, tells Ctrl-D from "no". */
+/** Asks a question. Unlike `confirm()`, does not take Ctrl-D for "no". */
 function agrees(question: string): boolean {
   return /^y(es)?$/i.test(readVisible(question).trim());
 }
 
 /**
- * Prompts until the user enters a usable value. Returns `undefined` if the user enters nothing: the
- * value may not be known yet.
+ * Prompts until the user enters a usable value. Returns `undefined` if the user enters nothing,
+ * because the user may not know the value yet.
  *
- * @param problem The reason why the value in the reply cannot be used.
+ * @param problem The reason why the reply's value for this setting cannot be used; `undefined` if
+ * the reply has no value.
  * @param host The provider's host, which receives the app client secret.
  */
 async function promptFor(
@@ -209,7 +216,9 @@ async function promptFor(
   const isSecret = name === "APP_CLIENT_SECRET";
   const receiver = isSecret && host !== undefined ? `For ${host}:\n` : "";
   for (let wrong = problem;;) {
-    const text = wrong === undefined ? question : `This cannot be used: ${wrong}. ${question}`;
+    const text = wrong === undefined
+      ? question
+      : `This value cannot be used: ${wrong}. ${question}`;
     const value = (isSecret ? await readMasked(receiver + text) : readVisible(text)).trim();
     if (value === "") return undefined;
     if (isSecret && value.toLowerCase() === "none") return "";

@@ -18,22 +18,29 @@ export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer>
     throw new UsageError("notebook takes a file that ends in .ipynb", `such as ${DEFAULT_FILE}`);
   }
   const specifier = await create(file);
-  // The package on npm may run where Deno is not installed as a command.
+  // A user of the npm package may not have the `deno` command, so the text explains how to install
+  // it.
   const install = specifier.startsWith("npm:") ? "npm install -g deno, then " : "";
   return {
     value: { file: filePath(fileUrl(file)), import: specifier },
     text: `Wrote ${file}, which imports ${specifier}
-Open it in Jupyter or VS Code with the kernel Deno (once: ${install}deno jupyter --install).
+Open it in Jupyter or VS Code and choose the kernel Deno. To install this kernel once, run:
+${install}deno jupyter --install
 The notebook takes its settings from the .env, which platform-auth init writes.`,
   };
 }
 
-/** @returns The specifier that the notebook imports. */
+/**
+ * Creates the notebook.
+ *
+ * @returns The specifier that the notebook imports.
+ */
 async function create(file: string): Promise<string> {
   try {
     const folder = folderOf(file);
     await Deno.mkdir(folder, { recursive: true });
-    // The kernel resolves symbolic links and runs in the real folder.
+    // The kernel resolves symbolic links and runs in the real folder, so the relative import starts
+    // there.
     const real = await Deno.realPath(folder);
     const released = await release();
     const specifier = moduleSpecifier(HERE, real, released);
@@ -66,8 +73,8 @@ export function moduleSpecifier(
   { name, version }: Release,
   entry: keyof typeof SOURCES = "mod",
 ): string {
-  // In a folder of packages, npm's or that of Deno's cache. The package of the command line, which
-  // does not contain the module, has the same scope.
+  // This file is in a folder of packages: `node_modules` or Deno's cache. Only the scope is
+  // compared, because the package of the command line has another name in the same scope.
   const [scope] = name.split("/");
   if (here.startsWith("file:") && here.includes(`/${scope}/`)) {
     return `npm:${name}@^${version}${entry === "mod" ? "" : `/${entry}`}`;

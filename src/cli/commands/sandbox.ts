@@ -5,7 +5,7 @@ import { addAccount, describeSandbox, optionsOf, variablesOf } from "../../sandb
 import { startSandbox } from "../../sandbox/start_sandbox.ts";
 
 interface SandboxFlags {
-  /** Options for the behavior of the sandbox. */
+  /** The other options, which set the behavior of the sandbox. */
   readonly [name: string]: unknown;
   readonly challenge: string;
   readonly user: readonly string[];
@@ -28,8 +28,8 @@ export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
 }
 
 /**
- * Turns the sandbox's errors into usage errors: each message contains the name of an option. The
- * sandbox imports nothing from the client, so its errors have no code.
+ * Turns the sandbox's errors into usage errors, because each message names the wrong option. The
+ * sandbox imports nothing from the client, so its errors have no code by which to tell them apart.
  */
 async function checked<T>(work: () => T | Promise<T>): Promise<T> {
   try {

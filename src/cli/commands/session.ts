@@ -1,4 +1,4 @@
-/** The commands that each make one call to the session. */
+/** Commands that each call one function of the default session. */
 import type { Answer, Given } from "../command.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
@@ -65,18 +65,23 @@ export async function runStatus(): Promise<Answer> {
   return statusAnswer(status());
 }
 
-/** Requests a token in order to read the store, which `status()` alone does not do. */
+/**
+ * Requests a token, because this makes the session read the store. `status()` alone sends no
+ * requests.
+ */
 async function askStore(): Promise<void> {
   try {
     await accessToken();
   } catch (error) {
-    // The status shows whether there is a session, so its other errors are ignored.
+    // Only errors of the configuration are shown. The other errors mean that no session can be
+    // used, which the status shows.
     if (!(error instanceof AuthError) || error instanceof ConfigError) throw error;
   }
 }
 
 /**
- * Returns the status of a session as a result. The exit status says whether a login is necessary.
+ * Returns the status of a session as the answer of a command. The exit status says whether a login
+ * is necessary.
  */
 function statusAnswer(found: SessionStatus): Answer {
   const { canRefresh, state } = found;
@@ -85,12 +90,12 @@ function statusAnswer(found: SessionStatus): Answer {
   return { value: found, text: Deno.inspect(found), status };
 }
 
-/** The notices of a failed save, either to a file or to a store. */
+/** Notices that the session could not be saved to the file or to the store. */
 const NOT_KEPT: readonly NoticeCode[] = ["NOT_SAVED", "STORE_AWAY"];
 
 /**
- * Returns the status of a new session as a result. If the session was not saved, later commands
- * cannot find it, so the exit status is a failure.
+ * Returns the status of a new session as the answer of a command. If the session was not saved,
+ * later commands cannot use it, so the exit status is a failure.
  */
 function savedAnswer(found: SessionStatus): Answer {
   const answer = statusAnswer(found);

@@ -13,6 +13,6 @@ export async function run(
   const found = status();
   warn(found);
   const end = found.accessTokenExpiresAt?.toISOString();
-  // This is the format that AUTH_TOKEN_COMMAND accepts on another machine.
+  // `AUTH_TOKEN_COMMAND` on another machine accepts this format.
   return { value: { access_token: token, ...(end && { expires_at: end }) }, text: token };
 }

@@ -1,6 +1,6 @@
 /**
- * The data platform API of the sandbox: its routes, its made-up weather and its downloads. The
- * identity provider's code checks the tokens.
+ * The data platform API of the sandbox: its routes, its made-up weather and its downloads. The code
+ * of the identity provider checks the tokens of requests.
  *
  * @module
  */
@@ -175,8 +175,8 @@ function createRoutes({ tokens, downloads }: DataApiParts): Hono<Env> {
 }
 
 /**
- * Returns a 401 response as in RFC 6750. If the request contained no credentials, the response has
- * no error code.
+ * Returns a 401 response as in RFC 6750. Without `code`, for a request without credentials, the
+ * response has no error code.
  */
 function unauthorized(description: string, code?: string): Response {
   const error = code === undefined ? "" : ` error="${code}", error_description="${description}",`;

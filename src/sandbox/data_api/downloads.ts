@@ -7,7 +7,8 @@ import { DATA_END, DATA_START, type Station, STATIONS } from "./weather.ts";
 const LIFETIME_SECONDS = 300;
 
 /**
- * Presigned downloads: files on a different origin from the API's. The URL is the only credential.
+ * Presigned downloads: files on a different origin from the API's. The URL is the only credential
+ * of a request.
  */
 export class Downloads {
   #key = crypto.randomUUID();
@@ -35,7 +36,7 @@ export class Downloads {
     const station = STATIONS.find((each) => each.id === id);
     if (station === undefined) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") return refused(405, "Use GET.");
-    // Real file stores also refuse a request with two credentials.
+    // Like real file stores, refuses a request with two credentials: the signature and a token.
     if (request.headers.has("authorization")) {
       return refused(400, "The URL is signed: send it without an authorization header.");
     }

@@ -60,7 +60,7 @@ export const PARAMETERS = {
 };
 
 /**
- * Reads a query, and lists the known parameters in each error.
+ * Reads a query. Each error lists the known parameters.
  *
  * @throws {QueryError} If a parameter is unknown, given twice or malformed.
  */
@@ -160,7 +160,9 @@ function instant(query: URLSearchParams, name: string): number | undefined {
   return time;
 }
 
-/** `Date.parse` accepts days that do not exist, such as 30 February, and rolls them over. */
+/**
+ * Whether a day exists. `Date.parse` accepts a day such as 30 February and returns a day in March.
+ */
 function exists(day: string): boolean {
   const time = Date.parse(`${day}T00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);

@@ -1,4 +1,4 @@
-/** A weather station. All of this data is made up for teaching. */
+/** A weather station. The stations and their weather are made up for teaching. */
 export interface Station {
   readonly id: string;
   readonly name: string;
@@ -67,14 +67,13 @@ export function observe(stationId: string, time: number): Observation {
   const hour = Math.round((time - DATA_START) / HOUR_MS);
   const day = hour / 24;
 
-  // Weather systems take days to pass and are the same at all stations. Local weather passes in
-  // hours.
+  // A weather system takes days to pass and is the same at all stations. Local weather takes hours.
   const system = smooth(1, day / 4);
   const local = smooth(seed, hour / 7);
   const front = smooth(2, day / 2.2) * 0.75 + smooth(seed + 1, hour / 9) * 0.25;
   const rain = Math.max(0, front - (1 - 2 * climate.wet) * 0.62);
 
-  // It is coldest around 20 January, and each day around 4 a.m. solar time.
+  // The coldest day is around 20 January, and the coldest hour of a day around 4 a.m. solar time.
   const season = -Math.cos((2 * Math.PI * (day - 19)) / 365);
   const sunHour = (hour % 24) + longitude / 15;
   const daily = -Math.cos((2 * Math.PI * (sunHour - 3.5)) / 24);

@@ -25,8 +25,8 @@ export async function globalSignOut(parts: ProviderParts, body: Fields): Promise
 }
 
 /**
- * Handles RevokeToken: ends the login to which a refresh token belongs. An unknown or already
- * revoked token is not an error.
+ * Handles RevokeToken: ends the login to which a refresh token belongs. If the token is unknown or
+ * already revoked, the response is still a success.
  *
  * @throws {ServiceError} If the request is refused.
  */

@@ -50,8 +50,8 @@ export async function initiateAuth(parts: ProviderParts, body: Fields): Promise<
 }
 
 /**
- * Handles GetTokensFromRefreshToken. If refresh tokens rotate, the public protocol allows a refresh
- * only by this operation.
+ * Handles GetTokensFromRefreshToken. In the public protocol, this is the only operation that can
+ * refresh if refresh tokens rotate.
  *
  * @throws {ServiceError} If the request is refused.
  */
@@ -87,7 +87,7 @@ async function refreshByAuthFlow(parts: ProviderParts, parameters: Fields): Prom
   const token = requiredText(parameters, "REFRESH_TOKEN");
   const sent = optionalText(parameters, "SECRET_HASH");
   const grant = redeemable(parts, token, optionalText(parameters, "DEVICE_KEY"));
-  // Section 2.1 shows the refresh both with and without SECRET_HASH.
+  // Section 2.1 shows the refresh both with and without SECRET_HASH, so an option decides.
   const mismatch = `SecretHash does not match for the client: ${CLIENT_ID}`;
   if (config.refreshSecretHash === "forbidden" && sent !== undefined) throw notAuthorized(mismatch);
   checkSecretHash(config, sent, grant.account.username, {
@@ -112,7 +112,8 @@ function redeemable(parts: ProviderParts, token: string, deviceKey: string | und
   const check = parts.refreshTokens.check(token);
   if (!check.ok) throw refreshRefused(check.reason, parts);
   if (parts.devices.allows(check.grant, deviceKey)) return check.grant;
-  // The provider's own message, although the token is valid.
+  // This is the provider's own message. It is misleading: the token is valid, but the device is
+  // not.
   throw notAuthorized("Invalid Refresh Token");
 }
 

@@ -24,7 +24,7 @@ export async function authenticationResult(
 /**
  * The response to a login that has passed all its challenges.
  *
- * @throws {ServiceError} If the login contains a device that is not the user's.
+ * @throws {ServiceError} If the request names a device that does not belong to the user.
  */
 export async function loginResult(
   parts: ProviderParts,

@@ -33,8 +33,9 @@ interface DeviceMetadata {
   DeviceGroupKey: string;
 }
 
-// A verifier is a number below a 3072-bit prime. It has 384 bytes, one more with the sign byte of
-// Java's BigInteger, and fewer only if it begins with zeros.
+// Accepted lengths of a verifier. A verifier is a number below a 3072-bit prime, so it has 384
+// bytes. It has one more with the sign byte of Java's BigInteger, and fewer if it begins with
+// zeros.
 const VERIFIER_BYTES = { least: 376, most: 385 };
 const SALT_BYTES = { least: 16, most: 64 };
 
@@ -49,9 +50,9 @@ export class Devices {
   }
 
   /**
-   * Returns the device of a login: the one in the request, or a new one.
+   * Returns the device of a login: the device that the request names, or a new device.
    *
-   * @throws {ServiceError} If the login contains a device that is not the user's.
+   * @throws {ServiceError} If the request names a device that does not belong to the user.
    */
   atLogin(
     { username }: Account,
@@ -66,7 +67,7 @@ export class Devices {
   }
 
   /**
-   * Whether a refresh comes from the device of its login and that device is confirmed.
+   * Whether a refresh contains the key of the device that logged in, and this device is confirmed.
    *
    * @throws {ServiceError} If the device was removed.
    */

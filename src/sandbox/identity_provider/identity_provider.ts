@@ -22,7 +22,7 @@ import {
   serviceResponse,
 } from "./wire_format.ts";
 
-/** The parts that the provider needs in addition to those of its operations. */
+/** The parts that the provider needs in addition to the parts of its operations. */
 export interface IdentityProviderParts extends ProviderParts {
   readonly failures: Failure[];
   readonly requests: TokenRequest[];
@@ -43,7 +43,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 const KEY_SET_PATHS = ["/.well-known/jwks.json", `/${USER_POOL_ID}/.well-known/jwks.json`];
 
-/** The identity provider as a function: token endpoint on `/` and the public key set. */
+/**
+ * Returns the identity provider as a function from request to response: the token endpoint on `/`,
+ * and the public key set.
+ */
 export function createIdentityProvider(
   parts: IdentityProviderParts,
 ): (request: Request, signal: AbortSignal) => Promise<Response> {
@@ -135,8 +138,8 @@ function createThrottle(limit: number, now: () => number): () => void {
 }
 
 /**
- * Records an operation or a flow only if it looks like a name. Any other text may be a misplaced
- * secret.
+ * Makes the record of a request. Records an operation or a flow only if it looks like a name: any
+ * other text may be a secret that the client put in the wrong field.
  */
 function recordOf(request: Request, text: string, dialect: Dialect, now: number): TokenRequest {
   const target = request.headers.get(dialect.targetHeader) ?? "";

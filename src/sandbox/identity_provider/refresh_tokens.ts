@@ -1,12 +1,12 @@
 import type { Account } from "../accounts.ts";
 import { addEntry } from "../records.ts";
 
-/** The login that a refresh token belongs to. */
+/** The login to which a refresh token belongs. */
 export interface Grant {
   readonly account: Account;
   readonly authenticatedAt: number;
   readonly originJti: string;
-  /** The device that the login came from, if devices are tracked. */
+  /** The device that logged in, if devices are tracked. */
   readonly deviceKey?: string | undefined;
 }
 
@@ -27,9 +27,9 @@ interface Family {
 
 interface Entry {
   readonly family: Family;
-  /** When the first successor was issued. */
+  /** Time at which the first successor of the token was issued. */
   replacedAt?: number;
-  /** The newest successor. */
+  /** The newest token that replaced this one. */
   successor?: Entry;
   /** Whether the previous token was used again and has a newer successor. */
   outdated: boolean;
@@ -65,7 +65,7 @@ export class RefreshTokens {
   }
 
   /**
-   * Replaces a token. The lifetime of the new token still starts at the login. If the token was
+   * Replaces a token. The lifetime of the new token also starts at the login. If the old token was
    * already replaced and is in its grace period, its earlier successors stop working.
    */
   rotate(token: string, grant: Grant): string {
@@ -86,8 +86,8 @@ export class RefreshTokens {
   }
 
   /**
-   * Ends the login to which a token belongs, if it is the first or the newest token of that login.
-   * Any other token changes nothing.
+   * Ends the login to which a token belongs, if the token is the first or the newest token of the
+   * login. Any other token changes nothing.
    */
   revokeToken(token: string): void {
     const family = this.#entries.get(token)?.family;

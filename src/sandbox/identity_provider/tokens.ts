@@ -42,8 +42,8 @@ interface SigningKey {
   readonly kid: string;
 }
 
-// Generating an RSA key takes a quarter of a second, so each process generates only one, when it is
-// first needed.
+// Generating an RSA key takes a quarter of a second, so a process generates only one key, when a
+// sandbox first needs it.
 let signingKey: Promise<SigningKey> | undefined;
 
 async function makeSigningKey(): Promise<SigningKey> {
@@ -60,7 +60,7 @@ function getSigningKey(): Promise<SigningKey> {
 /** Signs and checks the tokens of one user pool. */
 export class TokenIssuer {
   #options: { issuer: string; clientId: string; accessTokenSeconds: number; now: () => number };
-  /** Number of the newest token. The `jti` of each token begins with the number of that token. */
+  /** Number of the newest token. The `jti` of each token begins with the number of the token. */
   #count = 0;
   /**
    * The API rejects all tokens up to this number, and the tokens of a `sub` up to the number in its
@@ -90,7 +90,7 @@ export class TokenIssuer {
     const { issuer, clientId, accessTokenSeconds, now } = this.#options;
     const iat = Math.floor(now() / 1000);
     const exp = iat + accessTokenSeconds;
-    // The number is taken before the first await, so that a sign-out while the token is being
+    // The number is assigned before the first await, so that a sign-out while the token is being
     // signed also ends this token.
     const jti = `${++this.#count}-${crypto.randomUUID()}`;
     const { privateKey, kid } = await getSigningKey();

@@ -40,8 +40,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * The most common error. Requests are refused with it for many reasons, which only the message
- * shows.
+ * The most common error. The provider uses its code for many reasons, which only the message
+ * distinguishes.
  */
 export function notAuthorized(message: string): ServiceError {
   return new ServiceError("NotAuthorizedException", message);

@@ -33,7 +33,10 @@ function codeCard(code: string | undefined): Html {
     `;
 }
 
-/** The page that replaces an authenticator app. A pasted secret is never shown again. */
+/**
+ * The page that replaces an authenticator app. The page never shows a secret that the user has
+ * pasted.
+ */
 export function authenticatorPage(code: string | undefined, error?: string): Html {
   const invalid = error && html`aria-invalid="true" aria-describedby="error" autofocus`;
   return accountPage(

@@ -4,7 +4,7 @@ import { BRAND, type Html, ICONS, layout } from "./layout.ts";
 
 /** The content of the login page. */
 export interface LoginView {
-  /** The name typed before, kept after a failed attempt. */
+  /** The name that the user typed in the last, failed attempt. */
   username?: string;
   /** Why the last attempt failed. */
   error?: string;

@@ -55,7 +55,7 @@ export interface PortalParts extends ProviderParts {
   readonly apiUrl: string;
 }
 
-/** The portal as a function. */
+/** Returns the portal as a function from request to response. */
 export function createPortal(
   { accounts, tokens, authenticators, sentCodes, sessions, config: { now }, apiUrl }: PortalParts,
 ): (request: Request) => Promise<Response> {
@@ -157,14 +157,15 @@ export function createPortal(
 }
 
 /**
- * Browsers send a cookie to all ports of a host, so the cookie of each sandbox needs its own name.
+ * Browsers send a cookie to all ports of a host. The name of the cookie contains the port, so that
+ * two sandboxes do not overwrite each other's cookie.
  */
 function cookieName({ req }: Context<Env>): string {
   const { port, protocol } = new URL(req.url);
   return `portal-session-${port || protocol.slice(0, -1)}`;
 }
 
-/** Whether a POST comes from a page of this portal, according to headers that a page cannot set. */
+/** Whether a POST comes from a page of this portal. Uses only headers that a page cannot set. */
 function isSameOrigin(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site !== null) return site === "same-origin";
@@ -172,7 +173,7 @@ function isSameOrigin(request: Request): boolean {
   return request.headers.get("origin") === new URL(request.url).origin;
 }
 
-/** A text field of a form; empty if it is missing. */
+/** Reads a text field of a form. Returns an empty text if the field is missing. */
 async function formField({ req }: Context<Env>, name: string): Promise<string> {
   const form = await req.formData().catch(() => new FormData());
   return String(form.get(name) ?? "");

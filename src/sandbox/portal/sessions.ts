@@ -13,8 +13,8 @@ export interface PortalSession {
 }
 
 /**
- * A working day, in milliseconds. A class is shorter, and a browser left open is signed out by the
- * next day.
+ * Lifetime of a session in milliseconds: a working day. It is longer than a class, and ends before
+ * the next day.
  */
 const SESSION_MS = 8 * 60 * 60 * 1000;
 
@@ -27,7 +27,10 @@ export class PortalSessions {
     this.#now = now;
   }
 
-  /** Starts a session with a new id, so that an id from before the login is useless. */
+  /**
+   * Starts a session with a new id. An id that an attacker set before the login is therefore
+   * useless.
+   */
   start(account: Account, displayName: string): PortalSession {
     const id = crypto.getRandomValues(new Uint8Array(33)).toBase64({ alphabet: "base64url" });
     const session = { id, account, displayName, expiresAt: this.#now() + SESSION_MS };

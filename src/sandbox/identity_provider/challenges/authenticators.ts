@@ -13,7 +13,10 @@ interface Authenticator {
 /** Result of checking a code. */
 export type CodeCheck = "ok" | "wrong" | "used";
 
-/** The users' authenticator apps: the codes that phones show and that the provider accepts. */
+/**
+ * The users' authenticator apps: the secrets, the codes that the apps show, and the check of a
+ * code.
+ */
 export class Authenticators {
   #byUsername = new Map<string, Authenticator>();
   readonly #now: () => number;
@@ -27,7 +30,10 @@ export class Authenticators {
     return this.#of(account)?.verified === true;
   }
 
-  /** Gives the user a new secret in base32, which replaces an unverified one. */
+  /**
+   * Returns a new secret for the user's authenticator, in base32. The secret replaces one that was
+   * never verified.
+   */
   associate(account: Account): string {
     return toBase32(this.#add(account, false).key);
   }
@@ -48,7 +54,9 @@ export class Authenticators {
     return key && totpCode(key, totpStep(this.#now()));
   }
 
-  /** Checks a code. The phone's clock may differ by one step. A code works only once. */
+  /**
+   * Checks a code. The phone's clock may differ by one step of 30 seconds. A code works only once.
+   */
   check(account: Account, code: string): CodeCheck {
     const authenticator = this.#of(account);
     if (authenticator === undefined) return "wrong";

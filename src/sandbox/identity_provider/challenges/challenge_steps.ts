@@ -18,7 +18,8 @@ interface ChallengeStep {
   /** Starts the challenge, for example by sending a code, and returns its parameters. */
   ask(parts: ProviderParts, login: Login): Record<string, string>;
   /**
-   * Checks an answer. Returns the challenges that follow from it, or `"again"` to repeat this one.
+   * Checks an answer. Returns the challenges that follow from the answer, or `"again"` to repeat
+   * this challenge.
    *
    * @throws {ServiceError} If the answer is refused. The same session may be used to try again.
    */

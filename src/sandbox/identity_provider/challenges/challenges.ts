@@ -52,7 +52,8 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
     mismatch: `Unable to verify secret hash for client ${CLIENT_ID}`,
   });
   const login = logins.find(session);
-  // The name must be the one in the challenge, not another name with which the user can log in.
+  // The user name must be the name that the challenge contained. Other names with which the user
+  // can log in are refused.
   if (username !== login.account.username || name !== login.steps[0]) {
     throw notAuthorized("Invalid session for the user.");
   }
@@ -76,7 +77,8 @@ export async function respondToAuthChallenge(parts: ProviderParts, body: Fields)
   }
   const deviceKey = optionalText(responses, "DEVICE_KEY") ?? login.deviceKey;
   const steps = [...verdict, ...login.steps.slice(1)];
-  // There is no await after the session was found, so two simultaneous answers cannot both succeed.
+  // Between `find()` and this line, nothing is awaited, so two simultaneous answers cannot both
+  // succeed.
   return await askNext(parts, { ...login, steps, deviceKey, failures: 0, sent: undefined });
 }
 

@@ -3,10 +3,10 @@ import { addEntry } from "../../records.ts";
 import type { SentCode } from "./sent_codes.ts";
 import { invalidParameter, notAuthorized } from "../wire_format.ts";
 
-/** A login whose password was correct, but which still has challenges to pass. */
+/** A login with a correct password that still has challenges to pass. */
 export interface Login {
   readonly account: Account;
-  /** The remaining challenges; the first one is the current one. */
+  /** The remaining challenges. The first in the list is the current challenge. */
   steps: readonly string[];
   /** The device of the login, if the request named one. */
   readonly deviceKey: string | undefined;
@@ -27,7 +27,10 @@ interface Entry {
 const LIFETIME_MS = 180_000;
 const TRIES = 3;
 
-/** The sessions between the challenges of a login. Each can be used for one accepted answer. */
+/**
+ * The sessions of logins that still have challenges to pass. A session can be used for one accepted
+ * answer.
+ */
 export class LoginSessions {
   #entries = new Map<string, Entry>();
   readonly #now: () => number;
@@ -36,7 +39,7 @@ export class LoginSessions {
     this.#now = now;
   }
 
-  /** Opens the session with which the current challenge is answered. */
+  /** Opens a session for the answer to the current challenge. Returns its id. */
   open(login: Login): string {
     const session = crypto.getRandomValues(new Uint8Array(96)).toBase64({ alphabet: "base64url" });
     const expiresAt = this.#now() + LIFETIME_MS;
@@ -44,7 +47,7 @@ export class LoginSessions {
     return session;
   }
 
-  /** @throws {ServiceError} If there is no such session, or it was used or has expired. */
+  /** @throws {ServiceError} If the session does not exist, was used or has expired. */
   find(session: string): Login {
     if (session.length < 20 || session.length > 2048) {
       throw invalidParameter(
@@ -69,7 +72,8 @@ export class LoginSessions {
   }
 
   /**
-   * Counts a wrong answer. The third one ends the session. Returns whether the session has ended.
+   * Counts a wrong answer. The third wrong answer ends the session. Returns whether the session has
+   * ended.
    */
   fail(session: string, login: Login): boolean {
     if (++login.failures < TRIES) return false;

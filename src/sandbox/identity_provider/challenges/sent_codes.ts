@@ -7,7 +7,7 @@ export interface SentCode {
   username: string;
   /** Mail or phone. */
   medium: "EMAIL" | "SMS";
-  /** The complete address or number; the provider's response masks it. */
+  /** The complete address or number. The provider's response shows only a part of it. */
   destination: string;
   /** A code by mail has 8 digits, a code by phone has 6. */
   code: string;

@@ -42,8 +42,8 @@ function fromBase32(text: string): Uint8Array | undefined {
 }
 
 /**
- * Reads the secret of an authenticator app, as base32 or in an otpauth address. The address must
- * have the usual settings.
+ * Reads the secret of an authenticator app, as base32 or in an otpauth address. Returns `undefined`
+ * if the address has other settings than SHA-1, 6 digits and 30 seconds.
  */
 export function authenticatorKey(text: string): Uint8Array | undefined {
   if (!/^otpauth:/i.test(text)) return fromBase32(text);

@@ -3,6 +3,7 @@ import { createSandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { documentText, filledIn, SCRIPT_FLAGS } from "../support/documented_flags.ts";
+import { codeCells, readNotebook } from "../notebooks/notebook.ts";
 import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -119,3 +120,32 @@ Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in t
     assertEquals(repeatedPart(text, secrets), undefined);
   });
 });
+
+Deno.test("each line of the table for pandas users is one of notebook 04", async () => {
+  const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
+  const [table = ""] = section.split(/^## /m);
+  const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);
+  assert(rows.length > 14, `${rows.length} rows`);
+  const notebook = await readNotebook(
+    new URL("../../notebooks/04_explore_data.ipynb", import.meta.url),
+  );
+  const code = codeCells(notebook).map(({ cell }) => cell.source).join("\n");
+  const lines = rows.flatMap((here) => [...here.matchAll(/`([^`]+)`/g)].map(([, text]) => text));
+  const missing = lines.filter((text = "") => text !== ".env" && !isPartOf(text, code));
+  assertEquals(missing, []);
+  const packages = (text: string) =>
+    [...text.matchAll(/from "(npm:[^"]+)"/g)].map(([, name]) => name).sort();
+  assertEquals(packages(table), packages(code), "the page imports the notebook's versions");
+  assertEquals(isPartOf("await plot({ … marks: (Plot) => Plot.barY(", code), false);
+});
+
+/** Whether the code is part of another one, however both are broken into lines. "…" stands for anything. */
+function isPartOf(text: string, code: string): boolean {
+  const bare = (words: string) => words.replace(/\s+/g, "").replace(/,(?=[}\])])/g, "");
+  let at = 0;
+  return text.split("…").map(bare).every((piece) => {
+    const found = bare(code).indexOf(piece, at);
+    at = found + piece.length;
+    return found >= 0;
+  });
+}

@@ -1,4 +1,4 @@
-/** The workflows of the code host, which cannot run here: a linter reads them, and what they start is there. */
+/** The workflow that publishes, which cannot run here, and the version of Deno that all files name. */
 import { assert, assertEquals } from "@std/assert";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -16,4 +16,15 @@ Deno.test("only the job that publishes may prove who it is, and it checks the ta
   const places = order.map((step) => steps.indexOf(step));
   assertEquals(places, places.toSorted((a, b) => a - b));
   assert(!places.includes(-1), `${places}`);
+});
+
+Deno.test("all files that install Deno install the same version", () => {
+  const files = [
+    ...[".ci/run", "binder/Dockerfile", `${FOLDER}publish.yml`, "CONTRIBUTING.md"],
+    ".ci/npm/package.json",
+  ];
+  const versions = files.map((path) =>
+    read(path).match(/(?<=deno@|deno-version: |Deno |"@deno\/.+": ")2\.\d+\.\d+/g)
+  );
+  assertEquals(new Set(versions.flat()).size, 1, JSON.stringify(versions));
 });

@@ -104,8 +104,8 @@ const DEFAULT_CONCURRENCY = 4;
  */
 const OPEN_FOR_EACH = 2;
 /**
- * Maximum time between rests of the event loop. Without a rest, many files that are kept and need
- * no request would delay Stop and timers.
+ * Maximum time to work before the event loop gets a turn. Without turns, many files that are kept
+ * and need no request would delay Stop and timers.
  */
 const BUSY_MS = 20;
 

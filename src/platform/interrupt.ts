@@ -141,8 +141,8 @@ function stoppableStream(action: string, body: Bytes, stop: AbortController): By
         controller.byobRequest?.respond(0);
       } catch (error) {
         end();
-        // The signal may no longer end the original body: the runtime forgets the signal with the
-        // request.
+        // The original body is canceled here, because the signal no longer ends it once the runtime
+        // has dropped the request.
         reader.cancel(error).catch(() => {});
         throw error;
       }

@@ -6,7 +6,10 @@ import type { AuthErrorCode } from "../errors/codes.ts";
  */
 export type LogEvent =
   | {
-    /** The settings were read for the first time, or a setting now comes from another place. */
+    /**
+     * The settings were read for the first time, a setting now comes from another place, or the
+     * `.env` was created or removed.
+     */
     readonly event: "settings";
     /** Absolute path of the `.env`; absent if there is no `.env`. */
     readonly file?: string;

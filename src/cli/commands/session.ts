@@ -73,8 +73,8 @@ async function askStore(): Promise<void> {
   try {
     await accessToken();
   } catch (error) {
-    // Only errors of the configuration are shown. The other errors mean that no session can be
-    // used, which the status shows.
+    // An error of the configuration is thrown. The other errors of this module mean that no session
+    // can be used, which the status shows.
     if (!(error instanceof AuthError) || error instanceof ConfigError) throw error;
   }
 }

@@ -162,7 +162,11 @@ for (const [challenge, said] of ELSEWHERE) {
 
 Deno.test("the key for an app is text and address, and seen only by who asks for it", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
-  const { challenge } = await stopped(world);
+  const { challenge, fix } = await stopped(world);
+  assertMatch(
+    fix,
+    /respond\(\{ SOFTWARE_TOKEN_MFA_CODE: "…" \}\) .*key is in its challenge\.authenticator/,
+  );
   const { secret = "", address = "" } = challenge.authenticator ?? {};
   const host = new URL(world.sandbox.authUrl).hostname;
   assertEquals(address, `otpauth://totp/${host}:ada?secret=${secret}&issuer=${host}`);

@@ -79,7 +79,7 @@ Deno.test("status says what fetch and token do without a session", () =>
     const unnamed = await run(["status"], { env });
     assertMatch(
       unnamed.stdout,
-      /themselves\n {2}session: no session is saved unless a file is named\n/,
+      /automatically\n {2}session: no session is saved unless a file is named\n/,
     );
     await writeEnv(folder, variables);
     const own = await run(["status"]);

@@ -55,9 +55,23 @@ Deno.test("without a password in the settings, fetch does not log in by itself",
 
 Deno.test("status says what fetch and token do without a session", () =>
   inBareFolder(async ({ run, env, folder, variables }) => {
-    const bare = await run(["status"], { env });
-    assertMatch(bare.stdout, /next: the commands fetch and token log in automatically\n/);
-    assertEquals(bare.code, 3);
+    const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
+    assertMatch(
+      bare.stdout,
+      /next: the commands fetch and token log in automatically\n {2}session: no session is saved\n/,
+    );
+    const unnamed = await run(["status"], { env });
+    assertMatch(
+      unnamed.stdout,
+      /automatically\n {2}session: no session is saved unless a file is named\n/,
+    );
+    await writeEnv(folder, variables);
+    const own = await run(["status"]);
+    assertMatch(
+      own.stdout,
+      /next: the commands fetch and token log in automatically\n.* keeps it in \.env/,
+    );
+    assertEquals([bare.code, own.code], [3, 3]);
     const { PASSWORD, USERNAME, ...others } = variables;
     await writeEnv(folder, others);
     assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);

@@ -75,6 +75,7 @@ export interface FailedDownload {
   input: string;
   /** Path of the file, as given. */
   file: string;
+  /** The error of the download. */
   error: Error;
 }
 

@@ -34,7 +34,6 @@ const RELEASED = [
     "identity",
     "options",
     "portal_url",
-    "provider_settings",
     "settings",
   ]),
   ...inFolder("session", ["login", "lifetime", "race", "refresh"]),

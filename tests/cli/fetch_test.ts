@@ -253,7 +253,7 @@ Deno.test("a failure to reach, read or save is one sentence without a stack", ()
       [
         [CSV, "-o", "x.csv"],
         1,
-        /--allow-read=\. --allow-write=\. .*explain PERMISSION\)/,
+        /x\.csv: --allow-write=\. is missing; add .*explain PERMISSION\)/,
         { flags: reading },
       ],
       [["/x", "-X", "GET", "-d", "y"], 2, /body/],

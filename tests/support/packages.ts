@@ -74,17 +74,17 @@ export async function preparePackages(): Promise<boolean> {
     ...["npm:@observablehq/plot@0.6.17", "npm:linkedom@0.18.15"],
     ...["npm:geotiff@^3", "npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
   ];
+  // As scripts and notebooks have them: without a lock file.
+  const asInScripts = ["--no-config", "--no-lock"];
+  const alone = [];
+  // A package can have another version if it is imported without the others.
+  for (const name of [...loose, ...await notebookPackages()]) {
+    alone.push(await fetched(...asInScripts, name));
+  }
   const all = [
+    ...alone,
     await fetched("--lock=deno.lock", ...ENTRIES),
-    // As scripts and notebooks have them: without a lock file.
-    await fetched(
-      "--no-config",
-      "--no-lock",
-      ...ENTRIES,
-      TOOLKIT,
-      ...loose,
-      ...await notebookPackages(),
-    ),
+    await fetched(...asInScripts, ...ENTRIES, TOOLKIT, ...loose, ...await notebookPackages()),
     // A lock file's packages all come with the first of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
     await lackOf("npm", "--version") !== undefined || await fetchedByNpm(),

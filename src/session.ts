@@ -32,8 +32,8 @@ export interface AccessTokenOptions {
   /**
    * Minimum time for which the token must remain valid, in seconds. Default 0. A time that is
    * longer than the lifetime of a new token would make every call refresh. The time is therefore
-   * limited to about nine tenths of that lifetime (two thirds of a lifetime under a minute). A
-   * token that cannot be refreshed is returned as long as it is valid.
+   * limited to about nine tenths of that lifetime, or to two thirds if the lifetime is under a
+   * minute. A token that cannot be refreshed is returned as long as it is valid.
    */
   minValidSeconds?: number;
   /** Cancels this call. The refresh itself continues if other callers are waiting for it. */

@@ -94,7 +94,7 @@ Deno.test("a session that ends leaves no token in the environment", async () => 
   });
 });
 
-Deno.test("of two access tokens the one with the later iat wins, otherwise the file", async () => {
+Deno.test("of two access tokens, the one with the later iat wins; if neither has one, the file wins", async () => {
   const cases = [[-60, "file"], [0, "file"], [60, "environment"]] as const;
   for (const [offset, source] of cases) {
     await withDefault({ file: true }, {}, async (world) => {

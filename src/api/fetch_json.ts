@@ -10,7 +10,7 @@ import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { closest } from "../errors/closest.ts";
 
-/** Options of {@linkcode fetchJson}: the options of `fetch`, and options for repeated requests. */
+/** Options of {@linkcode fetchJson}: the options of `fetch`, and options for retries. */
 export interface FetchJsonInit extends RequestInit {
   /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
   retries?: number;

@@ -60,7 +60,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
   },
   {
     name: "API_BASE_URL",
-    question: "Base address of the data platform API, https://… (Enter: later):",
+    question: "Base address of the data platform API, https://… (press Enter to set it later):",
     optional: true,
     label:
       /^(?:dataplatform)?api(?:base)?(?:url|address|endpoint)?$|^base(?:url|address)(?:ofthe(?:dataplatform)?api)?$/,

@@ -34,7 +34,7 @@ file, so that one login serves all folders.`,
     load: () => import("./commands/init.ts"),
   }),
   "login": command({
-    summary: "get tokens: portal string, or user name and password",
+    summary: "get tokens with a portal string, or with user name and password",
     description: `Gets tokens and saves them in the .env. Keeps a session that is still valid. In
 a terminal, prompts for further steps that the provider requires, such as a
 code or a new password.`,
@@ -64,9 +64,9 @@ whose token has expired.`,
   "token": command({
     summary: "print a current access token and nothing else",
     description: `Prints a current access token and nothing else. Treat the token as a password.
-Without a session, logs in if user name and password are set in the .env or in
-the environment, unless AUTH_STORE is set: a session in a store is
-shared, so this command does not replace it.
+If there is no session, logs in with the user name and password from the .env
+or the environment. If AUTH_STORE is set, never logs in: a session in a store
+is shared.
 
 With --json, prints { "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND
 accepts.`,

@@ -24,7 +24,7 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     if (file !== undefined && earlier !== undefined) {
       throw new UsageError(
         `Lines ${earlier} and ${at + 1} of ${where} are both saved as ${file}`,
-        "add another name after one of the addresses, such as /v1/stations stations.json",
+        "write a different file name after one of the addresses, for example: /v1/stations stations.json",
       );
     }
     if (file !== undefined) {

@@ -100,7 +100,7 @@ function usageProblem(
   const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) {
     if (name === "profile") {
-      return "There are no profiles; pass the .env of an account with --env-file";
+      return "Profiles are not supported; choose the .env of an account with --env-file";
     }
     const known = Object.keys(options);
     // If the user typed a single letter, suggest an option that begins with it.

@@ -87,7 +87,8 @@ async function endLogin(
   if (result.ended !== "here") {
     return ok("the provider ended the test login; its access token stays valid until it expires");
   }
-  const message = `the test login was not ended, and ends when its tokens expire: ${result.text}`;
+  const message =
+    `the test login could not be ended (${result.text}); it ends when its tokens expire`;
   return obtained.some(isRenewable)
     ? warn(message, "do nothing: the tokens of the test login were not saved")
     : ok(message);

@@ -42,7 +42,8 @@ function whyUnloadable(
   if (/checksum did not match/i.test(message)) {
     return {
       problem: `the package ${specifier}, or one that it needs, is not the one in the lock file`,
-      fix: "compare deno.lock with its last commit; if it is correct, check the registry",
+      fix:
+        "compare deno.lock with the version that was committed last; if they are the same, check the registry",
     };
   }
   if (/lockfile is out of date/i.test(message)) {

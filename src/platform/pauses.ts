@@ -4,7 +4,7 @@ import { shortened } from "../errors/lines.ts";
 import { type LiveLine, liveLine } from "./live_line.ts";
 import type { World } from "./world.ts";
 
-/** Wait after which a line is shown. The user does not notice shorter waits. */
+/** A line is shown only if a wait is longer than this. The user does not notice shorter waits. */
 const UNSEEN_MS = 2_000;
 /** Maximum length of the reason, in characters, so that the whole line fits into a terminal. */
 const REASON_LENGTH = 48;

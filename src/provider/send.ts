@@ -227,7 +227,7 @@ function notPermitted(request: ProviderRequest): ConfigError {
   return missingPermission(action, flag, `run: ${request.command()}`);
 }
 
-/** Interprets an error of `fetch`, but not its text, which may contain URLs and headers. */
+/** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
 function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);

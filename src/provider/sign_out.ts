@@ -41,7 +41,7 @@ const ACCESS_TOKEN_STAYS = "the access token cannot be revoked and stays valid u
  * Ends sessions at the provider, as far as the provider supports this. The tokens have already been
  * removed from this computer, so a failure is part of the result, not an error.
  *
- * @param held All tokens that this logout ends, the newest of each login last.
+ * @param held All tokens that this logout ends. Within each login, the newest comes last.
  * @param everywhere Whether to sign the account out on all devices.
  * @throws The signal's reason, if the signal is aborted.
  */

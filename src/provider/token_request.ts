@@ -130,8 +130,8 @@ export async function requestRefresh(
   }
   if (codeOf(last.outcome) !== "FLOW_DISABLED" || first === "rotating" || !mayGoOn()) return last;
   const rotated = await attempt("rotating");
-  // If the service does not know the operation that rotates tokens, the response to the documented
-  // operation is more helpful.
+  // If the service does not know the operation that rotates tokens, the response to InitiateAuth
+  // tells the user more.
   return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
 }
 

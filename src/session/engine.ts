@@ -485,7 +485,7 @@ function endedByLogin(): AuthError {
   return new ProviderError(
     "TIMEOUT",
     "Cannot refresh the session: there was no response for 3 seconds while a login was waiting",
-    "try again: the login replaces the session",
+    "log in again: the new login replaces the session",
   );
 }
 

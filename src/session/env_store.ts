@@ -35,7 +35,7 @@ export class EnvStore implements TokenStore {
   #used: EnvSnapshot | undefined;
   /** The content of the last read or write. */
   #last: Stored | undefined;
-  /** The token lines of `#last`. A difference shows that another program changed the file. */
+  /** The token lines of `#last`. If the file has others, another program changed the file. */
   #lines = new Secret("");
 
   constructor(private readonly path: string, private readonly session: StoredSession) {}

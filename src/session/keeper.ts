@@ -148,7 +148,7 @@ export class Keeper {
     return lock.problem ? undefined : { tokens: tokensOf(this.current), isFinal: false };
   }
 
-  /** Adopts changes by other processes that are known without a request to a server. */
+  /** Adopts those changes of other processes that need no request to a server to be seen. */
   readStore(): void {
     // At first use, `current` takes the state from the store anyway.
     if (this.state !== undefined && !this.isChanging) this.#follow(this.store.peek());

@@ -80,7 +80,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   ENVIRONMENT_UNREADABLE:
     "Settings in the environment are not used: the permission to read them is missing.",
   SETTING:
-    "A setting or the location of the .env needs attention, such as a misspelled name or an unused line.",
+    "Check the settings and the location of the .env: for example, a name is misspelled or a line is not used.",
   NO_SETTINGS: "There is no session, and no .env with the settings for a login was found.",
   EARLY_REFRESH_FAILED:
     "The access token is still valid, but refreshing it ahead of time failed; the next call tries again.",
@@ -202,8 +202,8 @@ export class Notices {
 }
 
 /**
- * The provider's clock minus this machine's, in milliseconds, if a token was issued at a time that
- * is still in the future by this machine's clock.
+ * How far the provider's clock is ahead of this machine's, in milliseconds; `undefined` unless
+ * the token was issued in the future by this machine's clock.
  *
  * @param iat When the token was issued, by the provider's clock, in seconds since 1970.
  * @param now The time by this machine's wall clock, in milliseconds since 1970.

@@ -46,7 +46,10 @@ export type Change = (now: Stored, lock: Lock) => Promise<Write | undefined>;
 
 /** The outcome of an update. */
 export interface Updated {
-  /** The content now. If it is not the content of the write, another process's write was kept. */
+  /**
+   * What the store contains now. If this differs from what was to be written, the store kept the
+   * write of another process.
+   */
   readonly stored: Stored;
   /** The reason why the tokens could not be written. */
   readonly problem?: ConfigError | undefined;
@@ -135,7 +138,7 @@ export function memoryStore(): TokenStore {
 
 const UNSHARED: Lock = { isHeld: false };
 
-/** The place of a session whose store is an object of the program. */
+/** Where a session is stored if the program passed its own store object. */
 export const OWN_PLACE = { store: "the program's store" };
 
 /** Names the place in a message. */

@@ -111,7 +111,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-Deno.test("a 401 behind a redirect sends the whole call again as it was", async () => {
+Deno.test("after a redirect that ends in a 401, the whole call is sent again unchanged", async () => {
   for (const status of [303, 307]) {
     await using api = listen(({ path }, count) =>
       path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })

@@ -17,7 +17,7 @@ function filesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name);
 }
 
-Deno.test("fetch and token log in with the environment alone, and make no file", () =>
+Deno.test("the commands fetch and token can log in from the environment only, and create no file", () =>
   inBareFolder(async ({ run, env, folder, sandbox }) => {
     const fetched = await run(["fetch", "/v1/whoami"], { env });
     assertEquals([fetched.code, fetched.stderr], [0, ""]);

@@ -45,7 +45,10 @@ const misuse: [args: string, message: RegExp | string][] = [
   ],
   ["whoami", /no command whoami; platform-auth status/],
   ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
-  ["status --profile work", /no profiles; pass the .env of an account with --env-file/],
+  [
+    "status --profile work",
+    /Profiles are not supported; choose the \.env of an account with --env-file/,
+  ],
   ["explain no_sesion", /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth/],
 ];
 

@@ -18,7 +18,7 @@ console.log(await session.accessToken());`;
 /** Time enough to see a lock end, in milliseconds. */
 const DEADLINE_MS = 2_000;
 
-/** A provider that issues a token with this name to the next request. */
+/** Answers the next request to the provider with a token that has this name. */
 async function answerNext(
   provider: Deno.Listener,
   name: string,

@@ -28,7 +28,7 @@ for (const [what, settings, options] of others) {
     assertEquals(error.code, "INVALID_SETTING", error.message);
     assertMatch(
       error.message,
-      /keeps the session of \w+, and this login is for another account; put that account after the # of AUTH_STORE \(store\), or make a session for it/,
+      /keeps the session of \w+, and this login is for another account; in AUTH_STORE \(store\), write that account after the # sign, or make a session for it/,
     );
     assertEquals(world.logins(), 1, "nothing was sent");
     const worker = unnamed(cluster, `#${username}`);
@@ -47,7 +47,7 @@ clusterTest(
     assertEquals(error.code, "INVALID_SETTING", error.message);
     assertMatch(
       error.message,
-      /keeps the session of student, and this login is for another account; put that account/,
+      /keeps the session of student, and this login is for another account; in AUTH_STORE \(store\), write that account/,
     );
     assertEquals([one.status().canRefresh, await one.accessToken()], [
       true,

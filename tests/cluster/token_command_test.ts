@@ -213,7 +213,7 @@ Deno.test("the default session takes the command from the environment, if it may
   }));
 
 const NESTED_COMMAND = [Deno.execPath(), "run", "-A", "--quiet", "--no-lock", "nested.ts"];
-/** A worker whose command is the same worker: it sets it again, as a profile does, and counts. */
+/** A worker that is its own token command. Each run sets the command again, as a shell profile does, and counts the runs. */
 const NESTED = `
   import { accessToken } from ${JSON.stringify(MOD_URL)};
   Deno.writeTextFileSync("runs", "x", { append: true });

@@ -136,8 +136,7 @@ Deno.test("unusual behavior of a provider is reported with a fix", async () => {
     if (what === "no refresh token") assertEquals(world.sent.length, 1);
   }
   await using world = portless({ sandbox: { revocation: false } });
-  const said =
-    /ends when its tokens expire: not at the provider: .*Token revocation is not enabled/;
+  const said = /could not be ended \(not at the provider: .*Token revocation is not enabled/;
   const diagnosis = await world.session.doctor({ login: true });
   assertCheck(diagnosis, "logout", "warn", said, /the tokens of the test login were not saved/);
 });

@@ -38,7 +38,7 @@ Deno.test("an uncaught error of a script shows its message and the script's own 
   assertTwoLines(await uncaught(imported, PARSE));
 });
 
-Deno.test("an error of a module in a folder with spaces and umlauts shows the same", async () => {
+Deno.test("a folder with spaces and umlauts does not change the stack that an error shows", async () => {
   await inFolder(async (folder) => {
     const source = `${folder}/ä b%c/src`;
     const names = [...Deno.readDirSync(new URL("errors/", SOURCE))].map(({ name }) => name);

@@ -88,7 +88,7 @@ Deno.test("table() counts the rows of a frame that are not shown", () => {
   assertEquals(cellsOf(html(many, { rows: Infinity })).length, 8761);
 });
 
-Deno.test("table() shows lists as rows, with names by position, and single values as one column", () => {
+Deno.test("table() shows lists as rows with numbered columns, and single values as one column", () => {
   assertEquals(cellsOf(html([[1, "a"], [2]])), [["0", "1"], ["1", "a"], ["2", ""]]);
   const named = html([["a", 1, 2]], { columns: ["t", "v", "v"] });
   assertEquals(cellsOf(named), [["t", "v", "v"], ["a", "1", "2"]], "also with a name given twice");

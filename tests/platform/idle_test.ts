@@ -128,7 +128,7 @@ Deno.test("a download without headers is requested again, and ends with API_TIME
       assertEquals([...Deno.readDirSync(folder)], []);
     })));
 
-Deno.test("a request that cannot be repeated is API_TIMEOUT at once", () =>
+Deno.test("a request that cannot be repeated fails with API_TIMEOUT after its first timeout", () =>
   inIdleWorld(() => undefined, ({ session, asked }) =>
     inFolder(async (folder) => {
       const init = { method: "POST", body: "x" };

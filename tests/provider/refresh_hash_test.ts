@@ -84,7 +84,7 @@ Deno.test('refreshSecretHash: "omit" sends the hash at a login only', async () =
   assertEquals(hashesSent(world), [undefined]);
 });
 
-Deno.test("a hash that is never right is SECRET_HASH_REJECTED, and the tokens stay", async () => {
+Deno.test("if the provider rejects every hash, the error is SECRET_HASH_REJECTED and the tokens are kept", async () => {
   await using world = await signedIn({
     file: true,
     provider: (sent) =>

@@ -69,7 +69,7 @@ Deno.test("an error in the header of a response without a body is understood, to
   assertEquals((await refreshError(answer)).code, "CLIENT_UNKNOWN");
 });
 
-Deno.test("a ProviderError carries status, name, request id, attempts and the wait asked for", async () => {
+Deno.test("a ProviderError has the status, name, request id, attempts and the wait that the provider asked for", async () => {
   const answer = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, {
     "x-amzn-RequestId": "11111111-2222-3333-4444-555555555555",
     "retry-after": "90",

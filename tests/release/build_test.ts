@@ -119,7 +119,7 @@ testNeeding(
     }),
 );
 
-Deno.test("what is bundled is named with its license, and no source lies outside", () => {
+Deno.test("the build names each bundled package with its license, and maps no source outside the project", () => {
   const notice = Deno.readTextFileSync(`${DIST}NOTICE`);
   for (const name of ["hono", "jose", "zod"]) {
     assertMatch(notice, new RegExp(`^${name}@\\d[^]+?^MIT License|^${name}@\\d[^]+?The MIT`, "m"));

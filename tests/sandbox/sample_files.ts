@@ -65,7 +65,7 @@ async function map(): Promise<Uint8Array> {
   return stdout;
 }
 
-/** Deno 2.9 imports text but not bytes, so this is base64. */
+/** Saves bytes as base64 text: Deno 2.9 can import text, but not bytes. */
 async function save(name: string, bytes: Uint8Array): Promise<void> {
   const lines = bytes.toBase64().replaceAll(/.{100}/g, "$&\n");
   await Deno.writeTextFile(new URL(`${name}.base64`, SAMPLES), `${lines}\n`);

@@ -21,7 +21,7 @@ const LOGIN_ANSWER = JSON.stringify({
 for (
   const [failures, what] of [[0, "still renews the session"], [1, "sends nothing more"]] as const
 ) {
-  Deno.test(`a refresh whose callers all left ${what}`, async () => {
+  Deno.test(`if all callers of a refresh cancel, it ${what}`, async () => {
     await using world = portless();
     const controller = new AbortController();
     const { signal } = controller;

@@ -137,24 +137,27 @@ Deno.test("envFile takes a file URL, however it is written", () => {
   }
 });
 
-subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gone", (test) => {
-  test(needing(ROOT_ONLY, "a .env of another owner is ignored and reported"), async () => {
-    const files = { ".git": null, ".env": PLANTED, "here": null };
-    await withTree(files, async (root) => {
-      Deno.chownSync(`${root}/.env`, 12_345, 12_345);
-      for (const folder of [root, `${root}/here`]) {
-        const { envFile, clientId, warnings } = await statusIn(folder);
-        assertEquals(clientId, undefined);
-        assert(envFile !== `${root}/.env`);
-        assertMatch(warnings.join(), /belongs to another user.*AUTH_ENV_FILE/);
-      }
-      const named = await statusIn(root, { AUTH_ENV_FILE: `${root}/.env` });
-      assertEquals(named.clientId, "planted");
+subject(
+  NOT_ON_WINDOWS,
+  "files of other owners are ignored, and a deleted working folder is an error",
+  (test) => {
+    test(needing(ROOT_ONLY, "a .env of another owner is ignored and reported"), async () => {
+      const files = { ".git": null, ".env": PLANTED, "here": null };
+      await withTree(files, async (root) => {
+        Deno.chownSync(`${root}/.env`, 12_345, 12_345);
+        for (const folder of [root, `${root}/here`]) {
+          const { envFile, clientId, warnings } = await statusIn(folder);
+          assertEquals(clientId, undefined);
+          assert(envFile !== `${root}/.env`);
+          assertMatch(warnings.join(), /belongs to another user.*AUTH_ENV_FILE/);
+        }
+        const named = await statusIn(root, { AUTH_ENV_FILE: `${root}/.env` });
+        assertEquals(named.clientId, "planted");
+      });
     });
-  });
 
-  test("a removed working folder is reported, also by doctor()", async () => {
-    const code = `import { createSession, doctor, status } from ${JSON.stringify(MOD_PATH)};
+    test("a removed working folder is reported, also by doctor()", async () => {
+      const code = `import { createSession, doctor, status } from ${JSON.stringify(MOD_PATH)};
     Deno.mkdirSync("gone");
     Deno.chdir("gone");
     Deno.removeSync("../gone");
@@ -163,9 +166,10 @@ subject(NOT_ON_WINDOWS, "files of other owners, and a working folder that is gon
     console.log(ok, checks.at(-1).name, checks.at(-1).fix);
     const { state, envFile } = createSession({ envFile: "/nowhere/.env" }).status();
     console.log(state, envFile);`;
-    const lines = (await inFolder((folder) => printedIn(folder, code))).split("\n");
-    assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
-    assertMatch(lines[1] ?? "", /^false settings change to another/);
-    assertEquals(lines[2], "none /nowhere/.env");
-  });
-});
+      const lines = (await inFolder((folder) => printedIn(folder, code))).split("\n");
+      assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
+      assertMatch(lines[1] ?? "", /^false settings change to another/);
+      assertEquals(lines[2], "none /nowhere/.env");
+    });
+  },
+);

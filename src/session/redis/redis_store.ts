@@ -39,8 +39,8 @@ import {
  */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request if the token is still valid. The last attempt gets this time even if no
- * time is left, because the process may have been suspended.
+ * Time limit of a request if the token is still valid. The last attempt always gets this much
+ * time, even if the call's time is used up: the process may have been suspended.
  */
 const BRIEF_MS = 250;
 /**
@@ -162,7 +162,7 @@ export class RedisStore implements TokenStore {
       `Cannot log in: the store of AUTH_STORE keeps the session of ${kept}, and this login is for ` +
         "another account",
       [
-        "put that account after the # of AUTH_STORE (store)",
+        "in AUTH_STORE (store), write that account after the # sign",
         { inProgram: ", or make a session for it with createSession()" },
       ],
     );

@@ -21,8 +21,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   are not used.
  * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used: the permission to read them
  *   is missing.
- * - `SETTING`: A setting or the location of the .env needs attention, such as a misspelled name or
- *   an unused line.
+ * - `SETTING`: Check the settings and the location of the .env: for example, a name is misspelled or
+ *   a line is not used.
  * - `NO_SETTINGS`: There is no session, and no .env with the settings for a login was found.
  * - `EARLY_REFRESH_FAILED`: The access token is still valid, but refreshing it ahead of time
  *   failed; the next call tries again.

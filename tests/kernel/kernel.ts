@@ -11,7 +11,8 @@ const PYTHON = "/usr/bin/python3";
 const CLIENT = fileURLToPath(new URL("client.py", import.meta.url));
 const CELL_TIMEOUT_MS = 120_000;
 
-const hasClient = await runQuietly(PYTHON, "-c", "import jupyter_client, nbformat") === "done";
+const hasClient = Deno.build.os !== "windows" &&
+  await runQuietly(PYTHON, "-c", "import jupyter_client, nbformat") === "done";
 export const NO_CLIENT: Lack | undefined = hasClient
   ? undefined
   : notInstalled("Debian's jupyter_client was not found");

@@ -147,6 +147,27 @@ Deno.test("refresh() that waits behind a login is served by that login", async (
   assertEquals([world.logins(), world.refreshes()], [2, 0]);
 });
 
+Deno.test("a login that is aborted as it gets the lock is not applied", async () => {
+  await using world = portless({ file: true });
+  await world.session.login();
+  const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
+  const abort = new AbortController();
+  const { tryLockSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.tryLockSync = function (this: Deno.FsFile, isExclusive?: boolean) {
+    abort.abort(new Error("not now"));
+    return tryLockSync.call(this, isExclusive);
+  };
+  const { signal } = abort;
+  try {
+    const login = world.session.login({ portalToken: "bearer another", signal });
+    assertEquals((await rejection(login)).message, "not now");
+    await turns();
+  } finally {
+    Deno.FsFile.prototype.tryLockSync = tryLockSync;
+  }
+  assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
+});
+
 const saves: [string, (world: Portless) => Promise<unknown>, string][] = [
   ["a login replaces", (world) => world.session.login({ portalToken: "bearer mine" }), "mine"],
   ["a refresh adopts", (world) => world.session.refresh(), "theirs"],

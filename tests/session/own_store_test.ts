@@ -283,6 +283,38 @@ Deno.test("a store that calls the function never or twice loses no tokens and se
     assertEquals(table.record?.ACCESS_TOKEN, await twice.accessToken());
   }));
 
+Deno.test("a read that never ends delays no valid token, and its late result is dropped", async () => {
+  using timeouts = heldTimeouts();
+  await sharing(async ({ table, world }) => {
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isSlow = false;
+    const session = world.another({
+      store: {
+        update: (change) => table.update(change),
+        async read() {
+          const { record } = table;
+          if (isSlow) begun.resolve();
+          if (isSlow) await gate.promise;
+          return record;
+        },
+      },
+    });
+    await session.login();
+    isSlow = true;
+    // The token is about to expire.
+    world.clock.advance(1_700);
+    const called = call(session);
+    await begun.promise;
+    timeouts.pass(60_000);
+    assertEquals([await called, world.refreshes()], [200, 1]);
+    isSlow = false;
+    gate.resolve();
+    await new Promise((resolve) => setTimeout(resolve));
+    assertEquals(session.status().source, "refresh");
+    assertEquals(await session.accessToken(), table.record?.ACCESS_TOKEN);
+  }, { timeout: undefined });
+});
+
 Deno.test("a store whose update never ends does not block the call", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, one }) => {

@@ -95,6 +95,29 @@ testNeeding(NOT_ON_WINDOWS, behindLink, () =>
     });
   }));
 
+testNeeding(
+  NOT_ON_WINDOWS,
+  "a download into a folder that is a link names the flags for the folder behind the link",
+  () =>
+    inWorld(async ({ flags, folder, run }) => {
+      await inFolder(async (behind) => {
+        await Deno.symlink(behind, `${folder}/out`);
+        const script = `
+          import { download, login } from ${JSON.stringify(MOD_PATH)};
+          await login();
+          await download("/v1/stations", "out/stations.json");`;
+        const { stderr } = await run(Object.values(flags), {}, script);
+        const missing = `--allow-read=${behind} --allow-write=${behind}`;
+        assertMatch(
+          stderr,
+          new RegExp(`stations\\.json: ${missing} is missing; add ${missing} to`),
+        );
+        const more = missing.split(" ");
+        assertEquals((await run([...Object.values(flags), ...more], {}, script)).stderr, "");
+      });
+    }),
+);
+
 Deno.test("without --allow-read the line to paste has all flags, as far as the settings are known", () =>
   inWorld(async ({ flags, run, variables }) => {
     const { read: _, ...others } = flags;

@@ -51,8 +51,7 @@ export function saveError(path: string, error: unknown): unknown {
   throwIfBug(error);
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const folder = /^.*[\\/]/.exec(path)?.[0] ?? ".";
-    return missingFolderPermission(`save ${path}`, folder);
+    return missingFolderPermission(`save ${path}`, path);
   }
   const text = `${causeOf(error)?.code} ${error instanceof Error ? error.message : ""}`;
   const [, problem, fix] = DISK_ERRORS.find(([sign]) => sign.test(text)) ??

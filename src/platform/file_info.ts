@@ -53,15 +53,30 @@ export function unlessMissing<T>(call: () => T): T | undefined {
   }
 }
 
+/** Resolves symbolic links as `realPath()` does. Returns the path itself if that is not possible. */
+export function resolvedPath(path: string): string {
+  try {
+    return realPath(path);
+  } catch (error) {
+    throwIfBug(error);
+    return path;
+  }
+}
+
 /**
  * Makes the error for a file that cannot be saved because a Deno permission is missing. To save a
- * file, the folder must also be read, so both permissions are checked.
+ * file, Deno must be allowed to read and write its folder, and the folders behind links.
  */
-export function missingFolderPermission(action: string, folder: string): ConfigError {
-  const path = shortPath(folder);
-  const flagOf = (name: "read" | "write") => `--allow-${name}=${path}`;
-  const isMissing = (name: "read" | "write") =>
-    Deno.permissions.querySync({ name, path: folder }).state !== "granted";
-  const missing = (["read", "write"] as const).filter(isMissing).map(flagOf).join(" ");
-  return missingPermission(action, missing, `add ${missing} to the command`);
+export function missingFolderPermission(action: string, path: string): ConfigError {
+  const folder = folderOf(path);
+  const folders = [folder, `${resolvedPath(folder)}/`, folderOf(resolvedPath(path))].map(shortPath);
+  const flags = (["read", "write"] as const).flatMap((name) => {
+    const missing = [...new Set(folders)].filter((path) =>
+      Deno.permissions.querySync({ name, path }).state !== "granted"
+    );
+    return missing.length === 0 ? [] : [`--allow-${name}=${missing.join()}`];
+  });
+  // Deno opens some folders of the system only if everything is allowed.
+  const flag = flags.join(" ") || "--allow-all";
+  return missingPermission(action, flag, `add ${flag} to the command`);
 }

@@ -1,7 +1,7 @@
 import { throwIfBug } from "../errors/bug.ts";
 import { environment } from "./environment.ts";
 import { folderOf, foldersUp } from "./paths.ts";
-import { infoAt, realPath } from "./file_info.ts";
+import { infoAt, resolvedPath } from "./file_info.ts";
 import { runProgram } from "./run_program.ts";
 
 /**
@@ -142,12 +142,6 @@ export function untrackCommand(path: string): string {
  * leave next to it. Both contain tokens.
  */
 function secretFiles(path: string): [file: string, temporary: string] {
-  let file = path;
-  try {
-    file = realPath(path);
-  } catch (error) {
-    throwIfBug(error);
-    // If the links form a loop, the path itself is used.
-  }
+  const file = resolvedPath(path);
   return [file, `${file}.tmp`];
 }

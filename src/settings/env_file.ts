@@ -2,7 +2,12 @@ import { throwIfBug } from "../errors/bug.ts";
 import { systemWords } from "../errors/cause.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
-import { missingFolderPermission, realPath, unlessMissing } from "../platform/file_info.ts";
+import {
+  missingFolderPermission,
+  realPath,
+  resolvedPath,
+  unlessMissing,
+} from "../platform/file_info.ts";
 import { folderOf, shortPath } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
@@ -176,13 +181,7 @@ export function grantsOthers(mode: number | null | undefined): boolean {
  * folders of the link and of its target.
  */
 export function foldersOf(path: string): string[] {
-  const folder = folderOf(path);
-  try {
-    return [...new Set([folder, folderOf(realPath(path))])];
-  } catch (error) {
-    throwIfBug(error);
-    return [folder];
-  }
+  return [...new Set([folderOf(path), folderOf(resolvedPath(path))])];
 }
 
 /**
@@ -274,7 +273,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
     const flag = `--allow-read=${shortPath(path)}`;
     return verb === "read"
       ? missingPermission(`read ${path}`, flag, `add ${flag} to the command`)
-      : missingFolderPermission(`write ${path}`, folderOf(path));
+      : missingFolderPermission(`write ${path}`, path);
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);

@@ -124,7 +124,7 @@ With --json, prints status, headers and body.`,
       },
       list: {
         value: "<file>",
-        help: "save the response of each line of this list; -\nis standard input",
+        help: "save the response of each line of this list\n(- is standard input)",
       },
       "output-dir": {
         value: "<folder>",
@@ -281,9 +281,8 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
       "latency-ms": { value: "<n>", help: "wait before each response" },
       "write-env": {
         value: "<folder>",
-        help:
-          "write the settings to the .env in this folder\ninstead of printing them; replaces only settings\n" +
-          "of an earlier sandbox",
+        help: "write the settings to the .env in this folder\n" +
+          "instead of printing them; replaces only settings\nof an earlier sandbox",
       },
     },
     examples: ["platform-auth sandbox", "platform-auth sandbox --user ada --write-env lesson"],

@@ -20,21 +20,21 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     if (address === undefined) return [];
     const [input, given] = [unquoted(address), unquoted(rest)];
     const file = given === "" ? nameIn(input) : inside(given);
-    const earlier = lines.get(file ?? "");
-    if (file !== undefined && earlier !== undefined) {
+    if (file === undefined) {
+      throw new UsageError(
+        `Line ${at + 1} of ${where} points to a hidden file, or to no file in ${folder}`,
+        "add the file after the address, such as /v1/stations stations.json",
+      );
+    }
+    const earlier = lines.get(file);
+    if (earlier !== undefined) {
       throw new UsageError(
         `Lines ${earlier} and ${at + 1} of ${where} are both saved as ${file}`,
         "write a different file name after one of the addresses, for example: /v1/stations stations.json",
       );
     }
-    if (file !== undefined) {
-      lines.set(file, at + 1);
-      return [[input, `${folder}/${file}`]];
-    }
-    throw new UsageError(
-      `Line ${at + 1} of ${where} points to a hidden file, or to no file in ${folder}`,
-      "add the file after the address, such as /v1/stations stations.json",
-    );
+    lines.set(file, at + 1);
+    return [[input, `${folder}/${file}`]];
   });
 }
 

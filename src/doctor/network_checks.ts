@@ -24,11 +24,8 @@ export const NETWORK_CHECKS: Checks = {
   "proxy": () => {
     const set = PROXIES.filter(environment);
     if (set.length === 0) return undefined;
-    return ok(
-      `${
-        set.join(", ")
-      }: requests use this proxy, except requests to loopback and to the hosts in NO_PROXY`,
-    );
+    const exceptions = "except requests to loopback and to the hosts in NO_PROXY";
+    return ok(`${set.join(", ")}: requests use this proxy, ${exceptions}`);
   },
 
   "provider": ({ provider }) => {

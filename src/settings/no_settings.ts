@@ -36,20 +36,7 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
     };
   }
   if (file.exists) return undefined;
-  const unreadable = unreadableFolders(searched);
-  const own = ownEnvFile();
-  const ownFolder = own !== undefined && mayRead(own) ? [folderOf(own)] : [];
-  const folders = [...searched, ...ownFolder].map(withoutSlash).join(", ");
-  const init: Exclude<Fix, string> = ["run platform-auth init, or name a file ", {
-    inProgram: `in ${ENV_FILE_VARIABLE}`,
-    inTerminal: "with --env-file",
-  }];
-  if (unreadable.length === 0) return { problem: `no .env was found in ${folders}`, fix: init };
-  const flag = `--allow-read=${unreadable.join()}`;
-  return {
-    problem: `no .env was found in ${folders}, and ${flag} is missing to search further`,
-    fix: [`add ${flag} if the .env is there; otherwise, `, ...init],
-  };
+  return nothingFound(searched);
 }
 
 /** Returns the fix for a call that finds neither settings nor a session. */
@@ -85,18 +72,30 @@ function whyNotSearched(searched: readonly string[]): string {
     : "no folder from here up is a project root, with .git or deno.json";
 }
 
-/**
- * Lists the folders that may contain the `.env` but cannot be searched without a permission: the
- * one above the last searched folder, and the user's own.
- */
-function unreadableFolders(searched: readonly string[]): string[] {
+/** Says which folders were searched, and for which ones the permission is missing. */
+function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix } {
+  const own = ownEnvFile();
+  const ownFolder = own === undefined ? [] : [folderOf(own)];
+  const mayReadOwn = own !== undefined && mayRead(own);
+  // The search ends below the first folder that cannot be read.
   const [last = ""] = searched.slice(-1);
   const [, above = last] = foldersUp(last);
-  const own = ownEnvFile();
-  return [
-    ...(mayRead(last) && !isProjectRoot(last) && !mayRead(above) ? [above] : []),
-    ...(own !== undefined && !mayRead(own) ? [folderOf(own)] : []),
-  ].map(withoutSlash);
+  const isCutOff = mayRead(last) && !isProjectRoot(last) && !mayRead(above);
+  const folders = [...searched, ...(mayReadOwn ? ownFolder : [])].map(withoutSlash);
+  const unreadable = [...(isCutOff ? [above] : []), ...(mayReadOwn ? [] : ownFolder)];
+  const problem = `no .env was found in ${folders.join(", ")}`;
+  const file = { inProgram: `in ${ENV_FILE_VARIABLE}`, inTerminal: "with --env-file" };
+  if (unreadable.length === 0) {
+    return { problem, fix: ["run platform-auth init, or name a file ", file] };
+  }
+  const flag = `--allow-read=${unreadable.map(withoutSlash).join()}`;
+  return {
+    problem: `${problem}, and ${flag} is missing to search further`,
+    fix: [
+      `add ${flag} if the .env is there; otherwise, run platform-auth init, or name a file `,
+      file,
+    ],
+  };
 }
 
 function withoutSlash(folder: string): string {

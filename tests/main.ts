@@ -8,16 +8,9 @@ import { preparePackages } from "./support/packages.ts";
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];
 /** They need more than the permissions in deno.json, have their own part, or run only in `.ci/run`. */
 const NOT_CORE = [
-  "kernel",
-  "notebooks",
-  "browser",
-  "bench",
-  "soak",
-  "release",
-  "windows",
-  "container",
-]
-  .map((folder) => `tests/${folder}`);
+  ...["kernel", "notebooks", "browser", "bench"],
+  ...["soak", "release", "windows", "container"],
+].map((folder) => `tests/${folder}`);
 
 const inFolder = (folder: string, names: readonly string[]) =>
   names.map((name) => `tests/${folder}/${name}_test.ts`);
@@ -29,13 +22,7 @@ const RELEASED = [
     .filter((path) => path.endsWith("_test.ts")),
   ...inFolder("api", ["auth_fetch", "faults", "fetch_json", "origin", "redirect", "request"]),
   "tests/provider",
-  ...inFolder("settings", [
-    "documents",
-    "identity",
-    "options",
-    "portal_url",
-    "settings",
-  ]),
+  ...inFolder("settings", ["documents", "identity", "options", "portal_url", "settings"]),
   ...inFolder("session", ["login", "lifetime", "race", "refresh"]),
   ...inFolder("errors", ["stack"]),
   ...inFolder("cli", ["cli"]),

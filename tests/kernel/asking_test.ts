@@ -1,6 +1,6 @@
 /**
- * A real Deno kernel as a user sees it: prompts, cards, errors and Stop. The client for the kernel
- * is `kernel.ts`, with its parts beside it.
+ * A real Deno kernel as a user sees it: prompts, cards, errors and Stop. `kernel.ts`
+ * starts it and runs the cells.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";

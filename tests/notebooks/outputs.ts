@@ -2,8 +2,6 @@
 
 export type JsonRecord = Record<string, unknown>;
 
-/** MIME type to content: text, base64 of a picture, or JSON. */
-
 /** Printed text. Consecutive outputs of the same name are one. */
 export interface StreamOutput {
   output_type: "stream";

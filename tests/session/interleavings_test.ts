@@ -7,6 +7,7 @@ import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers";
 import type { Session, SessionRecord, SessionStore } from "../../mod.ts";
+import { unlessAborted } from "../../src/platform/abort.ts";
 import { jsonAnswer } from "../support/answers.ts";
 import { linesOf, type Portless, portless } from "../support/portless.ts";
 import { randomFrom } from "../support/random.ts";
@@ -87,6 +88,7 @@ class World implements AsyncDisposable {
   readonly sessions: Session[] = [];
   /** While it is open, nothing waits. */
   isOpen = true;
+  /** Whether a response that may have contained the only valid refresh token was not received. */
   wasLost = false;
   readonly #portless: Portless;
   readonly #aborts = new Map<string, AbortController>();
@@ -122,19 +124,15 @@ class World implements AsyncDisposable {
   }
 
   /** Waits until the test lets an event happen. */
-  async pass(event: string, signal?: AbortSignal | null): Promise<void> {
+  async pass(event: string, signal?: AbortSignal): Promise<void> {
     this.#activity++;
     if (this.isOpen) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const gate = { name: `${caller.getStore()}: ${event}`, open: resolve };
     this.#gates.push(gate);
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", abort);
-    if (signal?.aborted) abort();
-    await promise.finally(() => {
+    await unlessAborted(signal, promise).finally(() => {
       this.#activity++;
       this.#gates = this.#gates.filter((each) => each !== gate);
-      signal?.removeEventListener("abort", abort);
     });
   }
 
@@ -193,9 +191,7 @@ class World implements AsyncDisposable {
       ? this.#askProvider(request)
       : this.#askApi(request);
     served.catch(() => {});
-    const aborted = Promise.withResolvers<never>();
-    signal?.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
-    return await Promise.race([served, aborted.promise]);
+    return await unlessAborted(signal ?? undefined, served);
   }
 
   async #askProvider(request: Request): Promise<Response> {
@@ -264,21 +260,20 @@ class World implements AsyncDisposable {
 
   /** Starts a call. */
   start(op: Op, label: string): Outcome {
-    const session = this.sessions[op.by] as Session;
-    const { promise, outcome } = this.#call(op, label, session);
+    const signal = op.signal === undefined
+      ? undefined
+      : this.#aborts.getOrInsertComputed(op.signal, () => new AbortController()).signal;
+    const outcome: Outcome = { op, label, signal, state: "in progress" };
     this.outcomes.push(outcome);
-    promise.then(
+    caller.run(label, () => this.#call(op, signal)).then(
       (value) => Object.assign(outcome, { state: "resolved", value }),
       (error) => Object.assign(outcome, { state: "rejected", error }),
     ).finally(() => this.#activity++);
     return outcome;
   }
 
-  #call(op: Op, label: string, session: Session) {
-    const abort = op.signal === undefined
-      ? undefined
-      : this.#aborts.getOrInsertComputed(op.signal, () => new AbortController());
-    const signal = abort?.signal;
+  async #call(op: Op, signal: AbortSignal | undefined): Promise<unknown> {
+    const session = this.sessions[op.by] as Session;
     const options = signal ? { signal } : {};
     const calls: Record<Op["do"], () => unknown> = {
       login: () => session.login({ ...options, force: true }),
@@ -296,8 +291,7 @@ class World implements AsyncDisposable {
       expiry: () => this.clock.advance(AN_HOUR_S),
       rejection: () => this.#portless.sandbox.expireAccessTokens(),
     };
-    const promise = caller.run(label, async () => await calls[op.do]());
-    return { promise, outcome: { op, label, signal, state: "in progress" } as Outcome };
+    return await calls[op.do]();
   }
 
   /** Lists what may happen next. */

@@ -76,15 +76,14 @@ export async function preparePackages(): Promise<boolean> {
   ];
   // As scripts and notebooks have them: without a lock file.
   const asInScripts = ["--no-config", "--no-lock"];
+  const names = [...loose, ...await notebookPackages()];
   const alone = [];
   // A package can have another version if it is imported without the others.
-  for (const name of [...loose, ...await notebookPackages()]) {
-    alone.push(await fetched(...asInScripts, name));
-  }
+  for (const name of names) alone.push(await fetched(...asInScripts, name));
   const all = [
     ...alone,
     await fetched("--lock=deno.lock", ...ENTRIES),
-    await fetched(...asInScripts, ...ENTRIES, TOOLKIT, ...loose, ...await notebookPackages()),
+    await fetched(...asInScripts, ...ENTRIES, TOOLKIT, ...names),
     // A lock file's packages all come with the first of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
     await lackOf("npm", "--version") !== undefined || await fetchedByNpm(),

@@ -69,7 +69,8 @@ export function resolvedPath(path: string): string {
  */
 export function missingFolderPermission(action: string, path: string): ConfigError {
   const folder = folderOf(path);
-  const folders = [folder, `${resolvedPath(folder)}/`, folderOf(resolvedPath(path))].map(shortPath);
+  const real = [`${resolvedPath(folder)}/`, resolvedPath(path)].map(folderOf);
+  const folders = [folder, ...real].map(shortPath);
   const flags = (["read", "write"] as const).flatMap((name) => {
     const missing = [...new Set(folders)].filter((path) =>
       Deno.permissions.querySync({ name, path }).state !== "granted"

@@ -2,7 +2,7 @@
  * Exposes this module and two clients from npm to the same network faults, and writes the results
  * into `bench/README.md`: `deno run --no-lock -A bench/reliability.ts`
  */
-import { FAULT_CASES, type FaultCase, startFaultyProvider } from "../tests/faults/fault_cases.ts";
+import { FAULT_CASES, type FaultCase, startFaultyProvider } from "../tests/provider/fault_cases.ts";
 import { type StartSubject, SUBJECTS } from "./reliability_peers.ts";
 
 const DOCUMENT = new URL("./README.md", import.meta.url);

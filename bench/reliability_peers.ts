@@ -1,9 +1,9 @@
 /**
- * The clients that are exposed to the faults of `tests/faults/fault_cases.ts`. Only this file loads
+ * The clients that are exposed to the faults of `tests/provider/fault_cases.ts`. Only this file loads
  * the two from npm.
  */
 import { AuthError, createSession, ProviderError } from "../mod.ts";
-import type { FaultyProvider } from "../tests/faults/fault_cases.ts";
+import type { FaultyProvider } from "../tests/provider/fault_cases.ts";
 
 /** The outcome of a login or a refresh. */
 export interface Result {

@@ -8,35 +8,41 @@ import { preparePackages } from "./support/packages.ts";
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];
 /** They need more than the permissions in deno.json, have their own part, or run only in `.ci/run`. */
 const NOT_CORE = [
-  ...["kernel", "notebooks", "browser", "bench"],
-  ...["soak", "release", "windows", "container"],
-].map((folder) => `tests/${folder}`);
+  ...["notebook/kernel", "notebook/browser", "sandbox/browser", "project/bench_test.ts"],
+  ...["project/release", "project/windows", "project/container"],
+].map((path) => `tests/${path}`);
 
 const inFolder = (folder: string, names: readonly string[]) =>
   names.map((name) => `tests/${folder}/${name}_test.ts`);
 
 /** What users do, once more with the released files: the import map puts them in place of the source. */
 const RELEASED = [
-  "tests/release",
+  "tests/project/release",
   ...[...Deno.readDirSync("tests")].map(({ name }) => `tests/${name}`)
     .filter((path) => path.endsWith("_test.ts")),
   ...inFolder("api", ["auth_fetch", "faults", "fetch_json", "origin", "redirect", "request"]),
   "tests/provider",
   ...inFolder("settings", ["documents", "identity", "options", "portal_url", "settings"]),
   ...inFolder("session", ["login", "lifetime", "race", "refresh"]),
-  ...inFolder("errors", ["stack"]),
+  ...inFolder("errors", ["canary", "canary_error", "log", "stack"]),
   ...inFolder("cli", ["cli"]),
-  ...inFolder("kernel", ["traceback"]),
+  ...inFolder("notebook/kernel", ["traceback"]),
 ];
 
 const PARTS: Record<string, () => Promise<boolean>> = {
   prepare: preparePackages,
   core: () => deno("test", ...FLAGS, "-P", `--ignore=${NOT_CORE.join()}`, "tests"),
-  kernel: () => deno("test", ...FLAGS, "-P", "tests/kernel", "tests/notebooks"),
-  browser: () => deno("test", ...FLAGS, "-A", "tests/browser"),
+  kernel: () => deno("test", ...FLAGS, "-P", "tests/notebook/kernel"),
+  browser: () => deno("test", ...FLAGS, "-A", "tests/notebook/browser", "tests/sandbox/browser"),
   released: async () =>
     await deno("task", "build") &&
-    await deno("test", ...FLAGS, "-P", "--import-map=tests/release/import_map.json", ...RELEASED),
+    await deno(
+      "test",
+      ...FLAGS,
+      "-P",
+      "--import-map=tests/project/release/import_map.json",
+      ...RELEASED,
+    ),
 };
 
 async function deno(...args: string[]): Promise<boolean> {

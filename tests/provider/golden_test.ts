@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import inputs from "../data/golden_inputs.json" with { type: "json" };
+import inputs from "../support/data/golden_inputs.json" with { type: "json" };
 import {
   headerOf,
   parseRaw,

@@ -2,7 +2,7 @@ import { assertEquals, assertNotMatch, assertRejects } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { fc } from "../support/property.ts";
 import { computeSecretHash } from "../../mod.ts";
-import data from "../data/secret_hash_vectors.json" with { type: "json" };
+import data from "../support/data/secret_hash_vectors.json" with { type: "json" };
 
 for (const { name, username, clientId, clientSecret, hash } of data.vectors) {
   Deno.test(`computeSecretHash() returns the same as openssl for ${name}`, async () => {

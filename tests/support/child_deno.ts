@@ -9,7 +9,9 @@ export const MOD_PATH: string = decodeURIComponent(new URL(MOD_URL).pathname);
 
 /** The flags with which a child imports the released files, if this process does. */
 export const IMPORT_FLAGS: readonly string[] = MOD_URL.endsWith("/dist/mod.js")
-  ? [`--import-map=${fileURLToPath(new URL("../release/import_map.json", import.meta.url))}`]
+  ? [
+    `--import-map=${fileURLToPath(new URL("../project/release/import_map.json", import.meta.url))}`,
+  ]
   : [];
 
 export interface ChildResult {

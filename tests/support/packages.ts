@@ -18,7 +18,7 @@ export const COGNITO_LOCAL = {
   // Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a separate lock file. All
   // packages of a lock file are downloaded before the first test starts, even if the emulator
   // cannot run.
-  flags: ["--no-config", `--lock=${ROOT}tests/data/cognito_local.lock`, "--frozen"],
+  flags: ["--no-config", `--lock=${ROOT}tests/support/data/cognito_local.lock`, "--frozen"],
 };
 
 /** Fetches what is not there yet, however long that takes, and tells whether all of it is there now. */

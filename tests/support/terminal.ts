@@ -97,7 +97,7 @@ export async function inTerminal(
     return [awaited, typeof answer === "function" ? { url } : answer];
   });
   const program = ON_WINDOWS
-    ? (await import("../windows/windows_console.ts")).consoleCommand(command, options)
+    ? (await import("../project/windows/windows_console.ts")).consoleCommand(command, options)
     : command;
   const { stdout, stderr } = await new Deno.Command("python3", {
     ...options,

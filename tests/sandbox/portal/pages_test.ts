@@ -1,4 +1,4 @@
-/** The pages of the sandbox's portal, requested over HTTP. A browser opens them in `tests/browser`. */
+/** The pages of the sandbox's portal, requested over HTTP. A browser opens them in `tests/sandbox/browser`. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import { enter, respond } from "../identity_provider/steps.ts";

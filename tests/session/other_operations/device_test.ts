@@ -3,7 +3,7 @@
  * logout tells the provider.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import data from "../../data/device_verifiers.json" with { type: "json" };
+import data from "../../support/data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";
 import { Secret } from "../../../src/platform/secret.ts";
 import { portless, rejection, type Sent } from "../../support/portless.ts";

@@ -1,0 +1,134 @@
+import { assertEquals } from "@std/assert";
+import type { SessionStatus } from "../../../mod.ts";
+import { cardHtml, keyCard } from "../../../src/show/card.ts";
+import { diagnosisView } from "../../../src/show/diagnosis.ts";
+import { statusView } from "../../../src/show/status_view.ts";
+import { HiddenKey } from "../../../src/session/challenges/challenge.ts";
+import { Secret } from "../../../src/platform/secret.ts";
+import { chromiumTest, openPage } from "../../support/browser.ts";
+import { assertReadable } from "../../support/contrast.ts";
+
+const NOW = Date.UTC(2026, 0, 15, 9);
+
+const STATUS: SessionStatus = {
+  state: "valid",
+  username: "ada",
+  provider: "https://identity.example",
+  clientId: "client-1",
+  accessTokenExpiresAt: new Date(NOW + 1_800_000),
+  accessTokenLifetimeSeconds: 1_800,
+  canRefresh: false,
+  source: "password",
+  settings: {},
+  envFile: "/data/.env",
+  warnings: ["the clock is slow"],
+  notices: [
+    { code: "CLOCK", level: "warning", problem: "the clock is slow" },
+    { code: "FILE_WAS_OPEN", level: "note", problem: "the file is private now" },
+  ],
+  asOf: new Date(NOW),
+};
+
+/** The same with names and a warning that do not fit on one line. */
+const LONG: SessionStatus = {
+  ...STATUS,
+  clientId: "client".repeat(20),
+  notices: [{ code: "CLOCK", level: "warning", problem: "a long one ".repeat(20) }],
+};
+
+chromiumTest(
+  "a card whose styles and drawings were taken out reads line by line",
+  async (browser) => {
+    const bare = cardHtml(statusView(STATUS)).replace(/<svg.*?<\/svg>/g, "").replace(
+      / style="[^"]*"/g,
+      "",
+    );
+    const { page } = await openPage(browser);
+    await page.setContent(bare);
+    assertEquals((await page.locator("body").innerText()).replaceAll("\u00a0", " ").split("\n"), [
+      "● Signed in as ada at identity.example · as of 2026-01-15 09:00 UTC",
+      "access token\tvalid for 30 min, until 2026-01-15 09:30 UTC",
+      "app client\tclient-1",
+      "next\trun login() when the token expires (it cannot be refreshed)",
+      "session\tkept in /data/.env",
+      "warning\t! the clock is slow",
+      "note\t- the file is private now",
+    ]);
+    const heights = await page.evaluate(
+      `[...document.querySelectorAll("tr")].map((row) => row.getBoundingClientRect().height)`,
+    );
+    assertEquals(new Set(heights as number[]).size, 1, "each name stands on one line");
+  },
+);
+
+/** The styles that JupyterLab removes from an untrusted notebook. */
+const TAKEN_OUT =
+  /(flex|gap|justify|align-items|opacity)[\w-]*:[^;"]*;?|[\w-]+:[^;"]*(calc|min|anywhere)\(?[^;"]*;?|[\w-]+:-[^;"]*;?/g;
+
+/** Where the widest text ends. */
+const WIDEST = `Math.max(...[...document.querySelectorAll("td")].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getBoundingClientRect().right;
+}))`;
+
+chromiumTest(
+  "in JupyterLab, untrusted, a gap is left between names and values",
+  async (browser) => {
+    const card = cardHtml(statusView(LONG))
+      .replace(/<svg.*?<\/svg>/g, "")
+      .replace(/ style="[^"]*"/g, (style) => style.replace(TAKEN_OUT, ""));
+    const { page } = await openPage(browser);
+    for (const width of [150, 600]) {
+      await page.setContent(
+        `<body style="margin:0;font:14px sans-serif"><div style="width:${width}px">${card}`,
+      );
+      const rows = await page.locator("tr").all();
+      assertEquals(rows.length, 5);
+      for (const row of rows) {
+        const name = await row.locator("span").first().boundingBox();
+        const value = await row.locator("td").boundingBox();
+        if (!name || !value) throw new Error("it is not shown");
+        const isBelow = value.y >= name.y + name.height;
+        assertEquals(isBelow || value.x - name.x - name.width >= 4, true, `at ${width} pixels`);
+        assertEquals(value.x + value.width <= width, true, `it fits ${width} pixels`);
+      }
+      assertEquals(await page.evaluate(WIDEST) as number <= width, true, "each word fits, too");
+    }
+  },
+);
+
+const CHECKS = (["ok", "warn", "fail", "skip"] as const)
+  .map((level) => ({ name: level, level, message: "what was found", fix: "what to do" }));
+
+chromiumTest("each word of a card can be read, on a light and on a dark page", async (browser) => {
+  const key = new HiddenKey(new Secret("GEZDGNBVGY3TQOJQ"), "ada", "identity.example");
+  const cards = [
+    cardHtml(statusView(STATUS)),
+    cardHtml(diagnosisView({ ok: false, checks: CHECKS })),
+    keyCard(key, undefined),
+  ];
+  const { page } = await openPage(browser);
+  for (const card of cards) {
+    for (const [ground, colors] of [["light", "#fff;color:#1f1f1f"], ["dark", "#111;color:#eee"]]) {
+      await page.setContent(`<body style="background:${colors}">${card}`);
+      await assertReadable(page.locator("[role=group]"), ground as "light" | "dark");
+    }
+  }
+});
+
+chromiumTest("a card stays within a narrow page, however long the names in it", async (browser) => {
+  const username = "a".repeat(300);
+  const card = cardHtml(statusView({
+    ...LONG,
+    username,
+    clientId: username,
+    provider: `https://${"a".repeat(60)}.example`,
+    envFile: `/data/${username}/.env`,
+    notices: [{ code: "CLOCK", level: "warning", problem: username }],
+  }));
+  const { page } = await openPage(browser);
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.setContent(`<body style="background:#111318;color:#e6e6e6">${card}`);
+  assertEquals(await page.evaluate("document.documentElement.scrollWidth"), 360);
+});

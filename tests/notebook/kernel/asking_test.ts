@@ -1,0 +1,236 @@
+/**
+ * A real Deno kernel as a user sees it: prompts, cards, errors and Stop. `kernel.ts`
+ * starts it and runs the cells.
+ */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { repeatedPart } from "../../support/canaries.ts";
+import { type CellResult, type Kernel, kernelTest, startKernel } from "./kernel.ts";
+import { NO_SIGNALS } from "../../support/needs.ts";
+import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
+
+/** A notebook whose settings lack user name and password, and what is typed there. */
+interface Desk {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly username: string;
+  readonly password: string;
+  readonly portalString: string;
+  readonly env: Record<string, string>;
+}
+
+interface Running extends Desk {
+  readonly kernel: Kernel;
+}
+
+async function withDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
+  await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
+  const user = { username: "ada", password: ` ${crypto.randomUUID()} ` };
+  sandbox.addUser(user);
+  const folder = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    const env = settingsEnvironment(sandbox.settings, "USERNAME", "PASSWORD");
+    const portalString = await sandbox.portalToken();
+    await use({ sandbox, folder, ...user, portalString, env });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A person who types these answers in turn. */
+function typing(...answers: string[]): { onInput: () => string } {
+  const left = [...answers];
+  return {
+    onInput: () => {
+      const answer = left.shift();
+      if (answer === undefined) throw new Error("the cell asked once too often");
+      return answer;
+    },
+  };
+}
+
+const masks = (result: CellResult): boolean[] => result.inputs.map(({ password }) => password);
+
+/** The content that the notebook file would keep: outputs and prompts, but not masked answers. */
+const kept = (result: CellResult): string =>
+  JSON.stringify([result.outputs, result.inputs, result.evalue, result.traceback]);
+
+function assertHides(text: string, { portalString, password, sandbox }: Desk): void {
+  const { clientSecret } = sandbox.settings;
+  const secrets = [portalString.replace("bearer ", ""), password.trim(), clientSecret];
+  assertEquals(repeatedPart(text, secrets), undefined);
+}
+
+const CANCELED =
+  "Cannot log in: nothing was entered, which cancels the login; run the cell again (help: platform-auth explain PROMPT_UNAVAILABLE)";
+
+/** A login, the answers to its prompts, which of them are masked, and the result. */
+const LOGINS: [
+  options: string,
+  answers: (desk: Desk, wrong: string) => string[],
+  masked: boolean[],
+  result: string,
+][] = [
+  ["", ({ portalString }) => [`"${portalString}"\n`], [true], "Signed in as student"],
+  [
+    "",
+    ({ password }) => ["", " ada ", password],
+    [true, false, true],
+    "Signed in as ada",
+  ],
+  [`{ strategy: "portal" }`, ({ portalString }) => [portalString], [true], "Signed in as student"],
+  [
+    `{ strategy: "password" }`,
+    ({ password }) => ["ada", password],
+    [false, true],
+    "Signed in as ada",
+  ],
+  // A rejected password may be typed once more.
+  [
+    "",
+    ({ password }, wrong) => ["", "ada", wrong, password],
+    [true, false, true, true],
+    "Signed in as ada",
+  ],
+  ["", (_, wrong) => ["", "ada", wrong, wrong], [true, false, true, true], "ProviderError"],
+  ["", (_, wrong) => [`bearer ${wrong}!`], [true], "ConfigError"],
+  // An empty answer after the first prompt cancels the login.
+  ["", () => ["", ""], [true, false], CANCELED],
+  ["", () => ["", "ada", ""], [true, false, true], CANCELED],
+  [`{ strategy: "portal" }`, () => [""], [true], CANCELED],
+];
+
+async function promptsForWhatItNeeds({ kernel, ...desk }: Running): Promise<void> {
+  const wrong = crypto.randomUUID();
+  const prompts: string[] = [];
+  for (const [options, answers, masked, wanted] of LOGINS) {
+    const call = `await login({ ...${options || "{}"}, force: true })`;
+    const result = await kernel.execute(call, typing(...answers(desk, wrong)));
+    assertEquals(masks(result), masked, call);
+    assertStringIncludes(kept(result), wanted, call);
+    assertHides(kept(result), desk);
+    assertEquals(repeatedPart(kept(result), [wrong]), undefined);
+    prompts.push(...result.inputs.map(({ prompt }) => prompt));
+  }
+  assertMatch(prompts[0] ?? "", /Copy Token[^]*press Enter for user name and password/);
+  assertMatch(
+    prompts[3] ?? "",
+    /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
+  );
+  assertMatch(prompts[10] ?? "", /^User name or password rejected\.\nPassword of ada for/);
+  assertEquals(desk.sandbox.requests.length, 6);
+  const again = await kernel.execute("await login()", typing());
+  assertEquals([again.status, again.inputs], ["ok", []]);
+  const call = await kernel.execute('await authFetch("/v1/stations", "POST")', typing());
+  assertEquals([call.status, call.ename], ["error", "TypeError"], "cells are not type-checked");
+}
+
+async function saysHowToLeaveAPrompt({ kernel, ...desk }: Running): Promise<void> {
+  await kernel.execute(`await logout(); configure({ portalUrl: "https://portal.example/" })`);
+  const left = ["", "ada", desk.password];
+  const seen: string[] = [];
+  const result = await kernel.execute("await login()", {
+    onInput: async (prompt, _, outputs) => {
+      assertEquals(prompt.split("\n").filter((line) => line.length > 60), []);
+      while (!JSON.stringify(outputs).includes("Stop")) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      const [line] = outputs;
+      if (line?.output_type !== "display_data") throw new Error(JSON.stringify(outputs));
+      seen.push(String(line.data["text/plain"]));
+      assertEquals(outputs.length, 1, "one line, however many questions");
+      return left.shift() ?? "";
+    },
+  });
+  const open = "A prompt is open below the cell (VS Code: top of window).\n" +
+    "Stop, then Enter, cancels.";
+  const { host } = new URL(desk.sandbox.apiUrl);
+  const receiver = `Receives the token: ${host} (host set in the environment)`;
+  assertEquals(seen, [`Portal: https://portal.example/\n${receiver}\n${open}`, open, open]);
+  const [line, card] = result.outputs;
+  assertEquals([line?.output_type, "data" in line! && line.data], ["display_data", {
+    "text/plain": "",
+    "text/html": "",
+  }]);
+  assertEquals([card?.output_type, result.outputs.length], ["execute_result", 2]);
+  const empty = await kernel.execute(
+    `await login({ strategy: "password", username: "ada" })`,
+    typing(""),
+  );
+  assertStringIncludes(empty.traceback?.join("\n") ?? "", "\n→ run the cell again\n");
+}
+
+async function stopsAtAnyPrompt({ kernel, ...desk }: Running): Promise<void> {
+  await kernel.execute("await logout()");
+  const byPassword = ["", "ada", desk.password];
+  const wrong = crypto.randomUUID();
+  const stories: [cell: string, answers: string[], sent?: number][] = [
+    ["await login()", byPassword.slice(0, 1)],
+    ["await login()", byPassword.slice(0, 2)],
+    ["await login()", byPassword],
+    ["await login()", ["", "ada", wrong, desk.password], 1],
+    ["await login()", [desk.portalString]],
+    [`await login({ strategy: "portal" })`, [desk.portalString]],
+    [`await login({ username: "ada", strategy: "password" })`, [desk.password]],
+  ];
+  for (const [cell, answers, sent = 0] of stories) {
+    const before = desk.sandbox.requests.length;
+    const typed = typing(...answers);
+    let asked = 0;
+    const result = await kernel.execute(cell, {
+      onInput: () => {
+        if (++asked === answers.length) {
+          assertEquals(desk.sandbox.requests.length - before, sent, "before Stop");
+          kernel.interrupt();
+        }
+        return typed.onInput();
+      },
+    });
+    const what = `${cell} ${asked}`;
+    assertEquals([result.status, result.ename], ["error", "AuthError"], what);
+    assertMatch(
+      result.evalue ?? "",
+      /^Stopped login\(\): Stop was pressed, so nothing more is sent; .*explain INTERRUPTED/,
+    );
+    assertEquals([asked, result.inputs.length], [answers.length, answers.length], what);
+    assertHides(kept(result), desk);
+    assertEquals(repeatedPart(kept(result), [wrong]), undefined);
+    const after = await kernel.execute("status().state");
+    assertStringIncludes(JSON.stringify(after.outputs), "none");
+    assertEquals(desk.sandbox.requests.length - before, sent, what);
+  }
+  const right = await kernel.execute("await login()", typing(...byPassword));
+  assertEquals(right.status, "ok");
+}
+
+/** As `nbconvert` runs a notebook. */
+async function listsWhatIsMissing({ kernel, sandbox }: Running): Promise<void> {
+  const before = sandbox.requests.length;
+  const names = ["APP_CLIENT_ID", "USER_POOL_ID"];
+  await kernel.execute(`await logout({ revoke: false });
+      for (const name of ${JSON.stringify(names)}) Deno.env.set(name, "");`);
+  const code = (options: string) =>
+    `await login(${options}).catch((error) => console.log(error.code, error.message))`;
+  const auto = await kernel.execute(code(""));
+  assertMatch(JSON.stringify(auto.outputs), /MISSING_SETTINGS .*APP_CLIENT_ID/);
+  assertMatch(JSON.stringify(auto.outputs), /USER_POOL_ID.*USERNAME.*PASSWORD/);
+  assertMatch(JSON.stringify(auto.outputs), /support/);
+  const portal = await kernel.execute(code(`{ strategy: "portal" }`));
+  assertMatch(JSON.stringify(portal.outputs), /PROMPT_UNAVAILABLE .*login\({ portalToken }\)/);
+  const shown = await kernel.execute("await login()");
+  assertEquals([shown.status, shown.ename], ["error", "ConfigError"]);
+  assertEquals(sandbox.requests.length, before);
+}
+
+kernelTest("in a notebook login() prompts for what it needs, and shows no secret", async () => {
+  await withDesk(async (desk) => {
+    await using kernel = await startKernel({ cwd: desk.folder, env: desk.env });
+    const imported = await kernel.execute(importing("authFetch, configure, login, logout, status"));
+    assertEquals(imported.status, "ok");
+    const running = { ...desk, kernel };
+    await promptsForWhatItNeeds(running);
+    await saysHowToLeaveAPrompt(running);
+    if (NO_SIGNALS === undefined) await stopsAtAnyPrompt(running);
+    await listsWhatIsMissing(running);
+  });
+});

@@ -1,0 +1,176 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { repeatedPart } from "../../support/canaries.ts";
+import { inFolder } from "../../support/child_deno.ts";
+import { importing } from "../../support/sandbox_env.ts";
+import {
+  CHALLENGE_CASES,
+  type ChallengeCase,
+  earlierTurns,
+  NEW_PASSWORD,
+  type Turn,
+  typedFor,
+  USERNAME,
+} from "../../session/challenges/cases.ts";
+import { type CellResult, type Kernel, kernelTest, type Output, startKernel } from "./kernel.ts";
+
+/** A user of a case, and a cell that makes the session `session`. */
+async function atDesk(
+  kernel: Kernel,
+  user: ChallengeCase["user"],
+  use: (sandbox: Sandbox) => Promise<void>,
+): Promise<void> {
+  await using sandbox = await startSandbox();
+  const password = crypto.randomUUID();
+  sandbox.addUser({ username: USERNAME, password, ...user });
+  const options = { ...sandbox.settings, envFile: false, username: USERNAME, password };
+  const made = `globalThis.session = createSession(${JSON.stringify(options)}); undefined`;
+  assertEquals((await kernel.execute(made)).status, "ok");
+  await use(sandbox);
+}
+
+function inKernel(use: (kernel: Kernel) => Promise<void>): Promise<void> {
+  return inFolder(async (folder) => {
+    await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
+    await kernel.execute(importing("createSession"));
+    await use(kernel);
+  });
+}
+
+/** The content that the notebook file would keep. */
+const kept = (result: CellResult): string =>
+  JSON.stringify([result.outputs, result.inputs, result.evalue, result.traceback]);
+
+const shown = (outputs: readonly Output[]): string =>
+  JSON.stringify(outputs).replaceAll("\\n", "\n");
+
+/** Resolves when the key is on the screen; the cell's time limit ends the wait. */
+async function keyOn(outputs: readonly Output[]): Promise<string> {
+  while (!shown(outputs).includes("otpauth:")) await new Promise((resolve) => setTimeout(resolve));
+  return /secret=([A-Z2-7]+)/.exec(shown(outputs))?.[1] ?? "";
+}
+
+/** Types the answers in turn. @returns The result, and the key of an app that was shown meanwhile. */
+async function typeAt(kernel: Kernel, sandbox: Sandbox, turns: readonly Turn[]) {
+  const left = [...turns];
+  let typed: string[] = [];
+  let key = "";
+  const secrets = [NEW_PASSWORD];
+  const result = await kernel.execute("await session.login({ force: true })", {
+    onInput: async (prompt, _, outputs) => {
+      if (typed.length > 0) return typed.shift() ?? "";
+      const turn = left.shift();
+      if (turn === undefined) throw new Error(`asked once too often: ${prompt}`);
+      assertMatch(prompt.replaceAll("\n", " "), turn.says);
+      if (turn.challenge === "MFA_SETUP") {
+        key = await keyOn(outputs);
+        assertMatch(shown(outputs), /<svg .*viewBox/);
+        secrets.push(key);
+      }
+      const answers = await turn.answer(sandbox);
+      const [first = "", ...rest] = typedFor(answers);
+      typed = rest;
+      secrets.push(
+        ...Object.values(answers).map((each) => each.replaceAll(" ", ""))
+          .filter((each) => /^\d{8}$/.test(each)),
+      );
+      return first;
+    },
+  });
+  assertEquals(left, []);
+  assertEquals(repeatedPart(kept(result), secrets), undefined);
+  return { result, key };
+}
+
+async function promptsForEachStep(kernel: Kernel): Promise<void> {
+  for (const each of CHALLENGE_CASES) {
+    await atDesk(kernel, each.user, async (sandbox) => {
+      const earlier = earlierTurns(each);
+      if (earlier.length > 0) await typeAt(kernel, sandbox, earlier);
+      const { result, key } = await typeAt(kernel, sandbox, each.turns);
+      assertEquals([result.status, result.evalue], ["ok", undefined], each.title);
+      assertStringIncludes(kept(result), `Signed in as ${USERNAME}`, each.title);
+      for (const { prompt, password } of result.inputs) {
+        assertEquals(password, !/^How to get|^email of/.test(prompt), prompt);
+      }
+      const setsUp = each.turns.some(({ challenge }) => challenge === "MFA_SETUP");
+      assertEquals(key !== "", setsUp, each.title);
+      // The key that was shown is taken out of the notebook.
+      assertEquals(kept(result).includes("was shown here"), setsUp, each.title);
+    });
+  }
+}
+
+async function answersInTheNextCell(kernel: Kernel): Promise<void> {
+  const failed = (call: string) =>
+    `try { console.log((await ${call}).state) } catch (e) { globalThis.error ??= e; console.log(e.code, e.message) }`;
+  const { turns, user } = CHALLENGE_CASES.find(({ title }) => title.includes(", then the setup")) ??
+    { turns: [], user: {} };
+  assertEquals(turns.length, 3);
+  await atDesk(kernel, user, async (sandbox) => {
+    const cells = [await kernel.execute(failed("session.login()"))];
+    for (const turn of turns) {
+      const answers = JSON.stringify(await turn.answer(sandbox));
+      cells.push(await kernel.execute(failed(`error.respond(${answers})`)));
+    }
+    assertEquals(cells.map((cell) => /"([A-Z_]+|valid)[ \\]/.exec(shown(cell.outputs))?.[1]), [
+      ...["CHALLENGE_REQUIRED", "CHALLENGE_REQUIRED", "CODE_REJECTED", undefined],
+    ]);
+    assertStringIncludes(shown(cells.at(-1)?.outputs ?? []), "valid");
+    assertMatch(shown(cells[1]?.outputs ?? []), /challenge\.authenticator/);
+    assertEquals(repeatedPart(cells.map(kept).join(), [NEW_PASSWORD]), undefined);
+    const whole = await kernel.execute("console.log(error)\nerror");
+    assert(!kept(whole).includes("otpauth"));
+  });
+  await atDesk(kernel, { challenge: "MFA_SETUP" }, async () => {
+    await kernel.execute("await session.login().catch((it) => { globalThis.error = it })");
+    const { outputs } = await kernel.execute("error.challenge.authenticator");
+    assertMatch(await keyOn(outputs), /^[A-Z2-7]{32,}$/);
+    assertMatch(shown(outputs), /<svg .*clear this output/);
+  });
+}
+
+async function stops(kernel: Kernel): Promise<void> {
+  const user = { challenge: "SMS_MFA", phone: "+15555550100" } as const;
+  await atDesk(kernel, user, async (sandbox) => {
+    const cell = `await session.login({ onChallenge: () => ({ SMS_MFA_CODE: prompt("Code?") }) })`;
+    const result = await kernel.execute(cell, {
+      onInput: () => {
+        kernel.interrupt();
+        return sandbox.codes.at(-1)?.code ?? "";
+      },
+    });
+    assertMatch(result.evalue ?? "", /^Stopped login\(\)/);
+    await kernel.execute("await new Promise((resolve) => setTimeout(resolve))");
+    assertEquals(sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
+  });
+  await atDesk(kernel, { challenge: "MFA_SETUP" }, async (sandbox) => {
+    const result = await kernel.execute("await session.login()", {
+      onInput: async (_, __, outputs) => {
+        await keyOn(outputs);
+        kernel.interrupt();
+        return await sandbox.totp(USERNAME);
+      },
+    });
+    assertEquals([result.status, result.ename], ["error", "AuthError"]);
+    assertMatch(result.evalue ?? "", /^Stopped login\(\).*explain INTERRUPTED/);
+    const after = await kernel.execute("session.status().state");
+    assertStringIncludes(shown(after.outputs), "none");
+    assertEquals(sandbox.requests.map(({ operation }) => operation), [
+      ...["InitiateAuth", "AssociateSoftwareToken"],
+    ]);
+    assert(!kept(result).includes("otpauth"), "the key is removed even after the cell's end");
+  });
+}
+
+kernelTest(
+  "in a notebook each further step is prompted for or answered in the next cell",
+  async () => {
+    await inKernel(async (kernel) => {
+      await promptsForEachStep(kernel);
+      await answersInTheNextCell(kernel);
+      // Stop is a signal, which Windows does not have.
+      if (Deno.build.os !== "windows") await stops(kernel);
+    });
+  },
+);

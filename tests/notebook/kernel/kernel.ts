@@ -1,0 +1,200 @@
+/** Runs cells on a real Deno kernel, as a front end does. Debian's Jupyter speaks its protocol: `client.py`. */
+import { fileURLToPath } from "node:url";
+import type { Output } from "./outputs.ts";
+import { type Lack, notInstalled, runQuietly, testNeeding } from "../../support/needs.ts";
+import { TextLineStream } from "../../support/text_lines.ts";
+
+export type { Output };
+
+/** Debian's Python, for which Debian's packages are. */
+const PYTHON = "/usr/bin/python3";
+const CLIENT = fileURLToPath(new URL("client.py", import.meta.url));
+const CELL_TIMEOUT_MS = 120_000;
+
+const hasClient = Deno.build.os !== "windows" &&
+  await runQuietly(PYTHON, "-c", "import jupyter_client, nbformat") === "done";
+export const NO_CLIENT: Lack | undefined = hasClient
+  ? undefined
+  : notInstalled("Debian's jupyter_client was not found");
+
+/** Registers a test that needs a kernel. */
+export function kernelTest(name: string, fn: () => Promise<void>): void {
+  testNeeding(NO_CLIENT, name, fn);
+}
+
+/** How to start a kernel. */
+export interface KernelOptions {
+  /** The working folder: that of the notebook. Its nearest `deno.json` counts. */
+  readonly cwd: string;
+  /** Variables to add to this process's environment. */
+  readonly env?: Record<string, string>;
+  /** Start from an empty environment instead. Default `false`. */
+  readonly clearEnv?: boolean;
+}
+
+export interface ExecuteOptions {
+  /** Default 120 000. */
+  readonly timeoutMs?: number;
+  /** Answers `prompt()`. Without it, the cell has no standard input, and `prompt()` returns `null`. */
+  readonly onInput?: (
+    prompt: string,
+    password: boolean,
+    outputs: readonly Output[],
+  ) => string | Promise<string>;
+}
+
+/** A prompt of a cell. */
+export interface InputRequest {
+  readonly prompt: string;
+  /** Whether the front end masks the answer. */
+  readonly password: boolean;
+}
+
+/** What a front end would show under the cell. A cell may fail without any output. */
+export interface CellResult {
+  readonly status: "ok" | "error";
+  /** Late output of this cell, sent while another one runs, is added here. */
+  readonly outputs: Output[];
+  readonly inputs: readonly InputRequest[];
+  readonly executionCount: number | null;
+  readonly ename?: string;
+  readonly evalue?: string;
+  readonly traceback?: string[];
+}
+
+/** A cell did not end in time. The kernel is most likely stuck: close it. */
+export class CellTimeoutError extends Error {
+  override name = "CellTimeoutError";
+  constructor(timeoutMs: number, readonly outputs: Output[]) {
+    super(`The cell did not end within ${timeoutMs} ms; close the kernel, it may be stuck`);
+  }
+}
+
+/** The kernel's process ended by itself or was killed. */
+export class KernelDiedError extends Error {
+  override name = "KernelDiedError";
+}
+
+interface Cell {
+  readonly outputs: Output[];
+  readonly inputs: InputRequest[];
+  readonly onInput: ExecuteOptions["onInput"];
+  readonly result: PromiseWithResolvers<CellResult>;
+}
+
+/** Starts a kernel and waits until its messages arrive. */
+export async function startKernel(options: KernelOptions): Promise<Kernel> {
+  const kernel = new Kernel(options);
+  try {
+    await kernel.ready;
+  } catch (error) {
+    await kernel.close();
+    throw error;
+  }
+  return kernel;
+}
+
+/** A running kernel. Close it, or declare it with `await using`. */
+export class Kernel implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #orders: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #events: Promise<void>;
+  readonly #started = Promise.withResolvers<void>();
+  readonly #cells: Cell[] = [];
+  #error: unknown;
+  #closing: Promise<void> | undefined;
+
+  constructor({ cwd, env = {}, clearEnv = false }: KernelOptions) {
+    const kernel = [Deno.execPath(), "jupyter", "--kernel", "--conn"];
+    this.#child = new Deno.Command(PYTHON, {
+      args: [CLIENT, ...kernel],
+      cwd,
+      env,
+      clearEnv,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#orders = this.#child.stdin.getWriter();
+    this.#events = this.#listen();
+  }
+
+  get ready(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  get alive(): boolean {
+    return this.#error === undefined;
+  }
+
+  /** Runs one cell to its end. Rejects on a time-out and when the kernel dies, not when it throws. */
+  async execute(code: string, options: ExecuteOptions = {}): Promise<CellResult> {
+    const { onInput, timeoutMs = CELL_TIMEOUT_MS } = options;
+    if (this.#error) throw this.#error;
+    const cell: Cell = { outputs: [], inputs: [], onInput, result: Promise.withResolvers() };
+    this.#cells.push(cell);
+    const timer = setTimeout(
+      () => cell.result.reject(new CellTimeoutError(timeoutMs, cell.outputs)),
+      timeoutMs,
+    );
+    this.#order({ run: code, stdin: onInput !== undefined });
+    return await cell.result.promise.finally(() => clearTimeout(timer));
+  }
+
+  /** What "Stop" does. */
+  interrupt(): void {
+    this.#order({ interrupt: true });
+  }
+
+  /** Ends the kernel. May be called twice. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#orders.close().catch(() => {});
+    await this.#events;
+    await this.#child.status;
+  }
+
+  #order(order: Record<string, unknown>): void {
+    const line = new TextEncoder().encode(`${JSON.stringify(order)}\n`);
+    // A kernel that has ended takes no orders.
+    this.#orders.write(line).catch(() => {});
+  }
+
+  async #listen(): Promise<void> {
+    let how = "its client ended";
+    for await (const line of this.#child.stdout.pipeThrough(new TextLineStream())) {
+      const event = JSON.parse(line);
+      const cell = this.#cells[event.cell - 1];
+      if (event.ready) this.#started.resolve();
+      if (event.ended) how = event.ended;
+      if (event.outputs) cell?.outputs.splice(0, Infinity, ...event.outputs);
+      if (event.input && cell) this.#answer(cell, event.input);
+      if (event.reply && cell) {
+        const { outputs, inputs } = cell;
+        const { status, execution_count: executionCount, ename, evalue, traceback } = event.reply;
+        const failure = status === "error" && { ename, evalue, traceback };
+        cell.result.resolve({ status, outputs, inputs, executionCount, ...failure });
+      }
+    }
+    this.#error = new KernelDiedError(`The kernel died (${how})`);
+    this.#started.reject(this.#error);
+    for (const { result } of this.#cells) result.reject(this.#error);
+  }
+
+  async #answer(cell: Cell, input: InputRequest): Promise<void> {
+    cell.inputs.push(input);
+    try {
+      const value = await cell.onInput?.(input.prompt, input.password, cell.outputs) ?? "";
+      this.#order({ value });
+    } catch (error) {
+      cell.result.reject(error);
+    }
+  }
+}

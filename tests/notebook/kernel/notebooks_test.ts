@@ -1,0 +1,175 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { basename } from "node:path";
+import type { Exercise } from "../../../notebooks/exercises/check.ts";
+import { cardHtml } from "../../../src/show/card.ts";
+import { inCliWorld } from "../../support/cli_world.ts";
+import { code } from "./notebook_builders.ts";
+import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
+import { runNotebook } from "./run_notebook.ts";
+import { formatReport, listNotebooks } from "./run_notebooks.ts";
+
+const MOST_COLUMNS = 85;
+const SANDBOX_ONLY = "// sandbox only";
+
+/** Reasons why a cell is hard to read, or why its value may be lost. See src/notebook/show.ts. */
+function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
+  const problems: string[] = [];
+  const widest = Math.max(...source.split("\n").map((line) => line.length));
+  if (widest > MOST_COLUMNS) problems.push(`has a line of ${widest} characters`);
+  for (const output of outputs) {
+    if (output.output_type === "stream") problems.push("prints; use show()");
+    if (output.output_type === "execute_result") problems.push("shows a value without show()");
+  }
+  const isMarked = isSandboxOnly || source.startsWith(`${SANDBOX_ONLY}\n`);
+  if (!isMarked && /\b(sandbox|clock)\b/.test(source)) {
+    problems.push("is not marked as sandbox only");
+  }
+  return problems;
+}
+
+const TURN = "// Your turn";
+const ANSWER = /(?<==>? )undefined\b/;
+
+/** An answer to an exercise, and the words that its cell must show. */
+interface Step {
+  readonly cell: CodeCell;
+  readonly says: string;
+}
+
+/** The answers to try in an exercise. The last one is the solution, folded in the cell below. */
+function stepsOf(
+  { source }: CodeCell,
+  below: string,
+  exercises: Readonly<Record<string, Exercise>>,
+): Step[] {
+  const [, name = ""] = /\bcheck\("([\w-]+)"/.exec(source) ?? [];
+  const exercise = exercises[name];
+  if (exercise === undefined) throw new Error(`no exercise has the name "${name}"`);
+  assert(ANSWER.test(source), `${name} has no undefined to replace with an answer`);
+  const [, solution = ""] = /<details>[^]*?```ts\n([^]*?)\s*```[^]*?<\/details>/.exec(below) ?? [];
+  assert(solution, `${name} has no solution in <details> in the cell below it`);
+  const withAnswer = (answer: string) => code(source.replace(ANSWER, () => answer));
+  return [
+    ...(exercise.hints ?? []).map(({ example, say }) => ({
+      cell: withAnswer(example),
+      says: `✗ Not yet. ${say}`,
+    })),
+    {
+      cell: solution.includes("check(") ? code(solution) : withAnswer(solution),
+      says: `✓ Right. ${exercise.because}`,
+    },
+  ];
+}
+
+/** The text without the line breaks that fit it to the width of a cell. */
+function unwrapped(text: string): string {
+  return text.replace(/\s+/g, " ");
+}
+
+Deno.test("every notebook shows the outputs in its file, and every exercise replies to its answers", async (t) => {
+  const folder = new URL("../../../notebooks/exercises/", import.meta.url);
+  const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
+  for (const path of await listNotebooks()) {
+    await t.step(basename(path), async () => {
+      const file = files.find((name) => name === `${basename(path).slice(0, 2)}.ts`);
+      const { exercises = {} } = file ? await import(new URL(file, folder).href) : {};
+      const { cells } = await readNotebook(path);
+      const steps: Step[] = [];
+      const report = await runNotebook(path, {
+        further(cell, index) {
+          if (!cell.source.startsWith(TURN)) return [];
+          const own = stepsOf(cell, cells[index + 1]?.source ?? "", exercises);
+          steps.push(...own);
+          return own.map(({ cell }) => cell);
+        },
+      });
+      assertEquals(report.problems, [], formatReport(report));
+      for (const { cell, says } of steps) {
+        const shown = describeOutputs(report.results.get(cell)?.outputs ?? []);
+        assertStringIncludes(unwrapped(shown), unwrapped(says), cell.source);
+      }
+      const solved = steps.filter(({ says }) => says.startsWith("✓"));
+      assertEquals(solved.length, Object.keys(exercises).length, "each exercise is asked");
+    });
+  }
+});
+
+Deno.test("the README lists every notebook", async () => {
+  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+  const listed = [...readme.matchAll(/\(notebooks\/(\w+\.ipynb)\)/g)].map(([, name]) => name);
+  assertEquals(listed, (await listNotebooks()).map((path) => basename(path)));
+});
+
+Deno.test("every notebook fits a small screen, and no value or card can be lost", async () => {
+  const problems: string[] = [];
+  for (const path of await listNotebooks()) {
+    const name = basename(path);
+    const cells = codeCells(await readNotebook(path));
+    const isSandboxOnly = cells[0]?.cell.source.startsWith(`${SANDBOX_ONLY}: the whole notebook\n`);
+    for (const { number, cell } of cells) {
+      problems.push(
+        ...layoutProblems(cell, isSandboxOnly).map((it) => `${name} [${number}] ${it}`),
+      );
+    }
+  }
+  assertEquals(problems, []);
+});
+
+Deno.test("in notebook 05, each cause to find is in the output above its exercise", async () => {
+  const { cells } = await readNotebook(
+    new URL("../../../notebooks/05_classroom.ipynb", import.meta.url),
+  );
+  const found = cells.flatMap((cell, index) => {
+    if (!cell.source.includes("Replace undefined with a code or a check.")) return [];
+    const [above, , below] = cells.slice(index - 1);
+    const shown = above?.cell_type === "code" ? describeOutputs(above.outputs) : "";
+    const [, cause = ""] = /^"(.+)"$/m.exec(below?.source ?? "") ?? [];
+    assertMatch(shown, new RegExp(`(?:^[✗!] |Error )${cause}:`, "m"));
+    return [cause];
+  });
+  assertEquals(found.length, 5);
+});
+
+/** The styles of a card's frame and names, without their colors. */
+function cardStyles(html: string): string[] {
+  return [/<div role="group"[^>]*>/, /<table[^>]*>/, /<th [^>]*>/]
+    .map((tag) => tag.exec(html)?.[0].replace(/#\w+/g, "color") ?? "none");
+}
+
+Deno.test("the files of the notebooks contain cards in today's style", async () => {
+  const today = cardStyles(cardHtml({
+    tone: "good",
+    title: "Ready",
+    rows: [{ name: "clock", value: "right" }],
+  }));
+  let cards = 0;
+  for (const path of await listNotebooks()) {
+    for (const { number, cell } of codeCells(await readNotebook(path))) {
+      for (const output of cell.outputs) {
+        const html = "data" in output ? String(output.data["text/html"] ?? "") : "";
+        if (!html.includes('aria-label="platform-auth"')) continue;
+        cards++;
+        assertEquals(
+          cardStyles(html),
+          today,
+          `${basename(path)} [${number}]: take its output out, then run with --update`,
+        );
+      }
+    }
+  }
+  assertEquals(cards > 10, true);
+});
+
+Deno.test("a notebook that the command line wrote runs, with the .env of its project", () =>
+  inCliWorld(async ({ run, folder }) => {
+    await Deno.writeTextFile(`${folder}/deno.json`, "{}");
+    await Deno.mkdir(`${folder}/a b`);
+    assertEquals((await run(["notebook", "a b/new.ipynb"])).code, 0);
+    const path = `${folder}/a b/new.ipynb`;
+    const { problems, updated } = await runNotebook(path, { update: true });
+    assertEquals([problems, updated], [[], true]);
+    const [login = "", call = ""] = codeCells(await readNotebook(path))
+      .map(({ cell }) => describeOutputs(cell.outputs));
+    assertStringIncludes(login, "Signed in as student");
+    assertStringIncludes(call, "Gull Harbor");
+  }));

@@ -1,0 +1,393 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { type CellResult, type Kernel, KernelDiedError, NO_CLIENT, startKernel } from "./kernel.ts";
+import { inFolder } from "../../support/child_deno.ts";
+import { settlesWithin } from "../../support/settles_within.ts";
+import { needing, NO_SIGNALS } from "../../support/needs.ts";
+import { linesOf } from "../../support/portless.ts";
+import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
+
+// Far beyond the time-out of a cell: only Stop can end a call to this.
+const HANGING_MS = 600_000;
+
+interface Running {
+  readonly kernel: Kernel;
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+}
+
+/** Stop is a signal. The subjects of a test share its kernel, which each leaves as it was. */
+function stopTest(name: string, ...subjects: ((running: Running) => Promise<void>)[]): void {
+  Deno.test({
+    ...needing(NO_SIGNALS ?? NO_CLIENT, name),
+    fn: () =>
+      inFolder(async (folder) => {
+        await using sandbox = await startSandbox();
+        const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
+        await using kernel = await startKernel({ cwd: folder, env });
+        const names =
+          "accessToken, authFetch, configure, createSession, doctor, download, downloadAll, fetchJson, login, refresh, status";
+        await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
+        for (const subject of subjects) await subject({ kernel, sandbox, folder });
+      }),
+  });
+}
+
+async function run(kernel: Kernel, cell: string): Promise<CellResult> {
+  const result = await kernel.execute(cell);
+  assertEquals(result.status, "ok", JSON.stringify(result));
+  return result;
+}
+
+/**
+ * Lets the next requests to a system hang and waits until they have arrived there.
+ *
+ * @param caller What makes the requests: without it there is nothing to wait for.
+ */
+async function hang(
+  sandbox: Sandbox,
+  at: "token" | "api",
+  caller: Promise<unknown>,
+  times = 1,
+): Promise<void> {
+  const failure = { at, delayMs: HANGING_MS, times };
+  sandbox.failures.push(failure);
+  let ended = false;
+  const end = () => ended = true;
+  caller.then(end, end);
+  while (failure.times > 0) {
+    if (ended) throw new Error(`It ended with ${failure.times} requests not sent`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  sandbox.failures.length = 0;
+}
+
+/** Runs a cell that hangs, and presses Stop as soon as it does. */
+async function stopWhileHanging(
+  { kernel, sandbox }: Running,
+  at: "token" | "api",
+  cell: string,
+  times = 1,
+): Promise<CellResult> {
+  const running = kernel.execute(cell);
+  await hang(sandbox, at, running, times);
+  kernel.interrupt();
+  return await running;
+}
+
+/** Without a listener, Stop ends the kernel. */
+async function assertStopKills(kernel: Kernel): Promise<void> {
+  kernel.interrupt();
+  await assertRejects(
+    () => kernel.execute("await new Promise((resolve) => setTimeout(resolve, 60_000))"),
+    KernelDiedError,
+    "SIGINT",
+  );
+}
+
+/** Asserts that Stop ended the cell with the error of this call, and the kernel kept its names. */
+async function assertStopped(
+  { kernel, folder }: Running,
+  call: string,
+  result: CellResult,
+  before: Record<string, string>,
+): Promise<void> {
+  assertEquals([result.status, result.ename], ["error", "AuthError"], JSON.stringify(result));
+  assertStringIncludes(result.evalue ?? "", `Stopped ${call}(): Stop was pressed`);
+  const next = await run(kernel, `[rows.length, status().state, status().username].join()`);
+  assertStringIncludes(JSON.stringify(next.outputs), "3,valid,student");
+  assertEquals(linesOf(`${folder}/.env`), before);
+}
+
+const HANGING: [call: string, at: "token" | "api", cell: string][] = [
+  ["authFetch", "api", `await authFetch("/v1/stations")`],
+  ["login", "token", "await login({ force: true })"],
+  ["refresh", "token", "await refresh()"],
+  // Shortly before its end a token is refreshed.
+  [
+    "accessToken",
+    "token",
+    "configure({ now: () => Date.now() + 1_750_000 }); await accessToken()",
+  ],
+  [
+    "login",
+    "token",
+    `await createSession({ ...settings }).login({ username: "student", password: secret })`,
+  ],
+  ["doctor", "token", "await doctor({ login: true })"],
+];
+
+async function hangingCall(running: Running): Promise<void> {
+  const { kernel, sandbox, folder } = running;
+  const { authUrl, clientId, clientSecret, userPoolId, password } = sandbox.settings;
+  const settings = JSON.stringify({ authUrl, clientId, clientSecret, userPoolId });
+  await run(kernel, `const settings = ${settings}; const secret = "${password}";`);
+  for (const [call, at, cell] of HANGING) {
+    const before = linesOf(`${folder}/.env`);
+    await assertStopped(running, call, await stopWhileHanging(running, at, cell), before);
+    // A login replaces a refresh whose response is still awaited.
+    const again =
+      `configure({}); await login({ force: true }); (await authFetch("/v1/stations")).status`;
+    const after = await run(kernel, again);
+    assertStringIncludes(JSON.stringify(after.outputs), "200");
+  }
+
+  const all = await stopWhileHanging(
+    running,
+    "api",
+    `const settled = await Promise.allSettled([
+       refresh(),
+       ...Array.from({ length: 5 }, () => authFetch("/v1/stations")),
+     ]);
+     settled.map(({ value, reason }) => reason?.code ?? value.source ?? value.status).join()`,
+    5,
+  );
+  const codes = Array.from({ length: 5 }, () => "INTERRUPTED").join();
+  assertMatch(JSON.stringify(all.outputs), new RegExp(`(refresh|INTERRUPTED),${codes}`));
+
+  // Stop and the call's own signal both end the call.
+  const call = `await authFetch("/v1/stations", { signal: own.signal })`;
+  const stopped = await stopWhileHanging(
+    running,
+    "api",
+    `const own = new AbortController(); ${call}.catch((error) => error.code)`,
+  );
+  assertStringIncludes(JSON.stringify(stopped.outputs), "INTERRUPTED");
+  const aborted = await run(
+    kernel,
+    `own.abort(new Error("enough")); ${call}.catch((error) => error.message)`,
+  );
+  assertStringIncludes(JSON.stringify(aborted.outputs), "enough");
+}
+
+async function requestItself({ kernel, sandbox }: Running): Promise<void> {
+  const arrived = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<Response>();
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    request.signal.addEventListener("abort", () => aborted.resolve());
+    arrived.resolve();
+    return held.promise;
+  });
+  await run(kernel, `configure({ apiBaseUrl: "http://127.0.0.1:${server.addr.port}" })`);
+  const running = kernel.execute(`await authFetch("/slow", { method: "POST", body: "x" })`);
+  try {
+    await Promise.race([arrived.promise, running]);
+    kernel.interrupt();
+    assertEquals((await running).ename, "AuthError");
+    assert(await settlesWithin(aborted.promise, 10_000), "the request is still open at the server");
+    assert(kernel.alive, "it was not the end of the kernel that closed it");
+  } finally {
+    held.resolve(new Response());
+    await run(kernel, `configure({ apiBaseUrl: "${sandbox.apiUrl}" })`);
+  }
+}
+
+const WHOLE = `["the first piece", "the rest"]`;
+const FIRST = 15;
+
+/**
+ * An API that begins each response and sends the rest only after `end()`. The reader calls `/reading`,
+ * or is `fetchJson()` and has received the first piece.
+ */
+async function withEndlessBody(
+  kernel: Kernel,
+  use: (begin: () => Promise<void>, end: () => void) => Promise<void>,
+): Promise<void> {
+  let reading = Promise.withResolvers<void>();
+  let isEndless = true;
+  const answer = ({ url, headers }: Request) => {
+    if (url.endsWith("/reading")) {
+      reading.resolve();
+      return new Response();
+    }
+    const etag = `"one"`;
+    if (headers.has("range")) {
+      const range = `bytes ${FIRST}-${WHOLE.length - 1}/${WHOLE.length}`;
+      const init = { status: 206, headers: { etag, "content-range": range } };
+      return new Response(WHOLE.slice(FIRST), init);
+    }
+    if (!isEndless) return new Response(WHOLE, { headers: { etag } });
+    const pieces = [new TextEncoder().encode(WHOLE.slice(0, FIRST))].values();
+    const body = new ReadableStream({
+      pull(controller) {
+        const { value } = pieces.next();
+        if (value) return controller.enqueue(value);
+        if (headers.get("accept") === "application/json") reading.resolve();
+        return new Promise(() => {});
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { etag } });
+  };
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, answer);
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  await run(
+    kernel,
+    `configure({ apiBaseUrl: "${origin}" });
+     const read = "${origin}/reading";
+     const seconds = (count) => new Promise((end) => setTimeout(end, count * 1_000));
+     const work = async () => {
+       await seconds(1.5);
+       await fetch(read);
+       await seconds(1);
+     };
+     let answer;`,
+  );
+  const begin = () => {
+    isEndless = true;
+    reading = Promise.withResolvers();
+    return reading.promise;
+  };
+  await use(begin, () => isEndless = false);
+}
+
+async function reading(running: Running): Promise<void> {
+  const { kernel, folder } = running;
+  const before = linesOf(`${folder}/.env`);
+  await withEndlessBody(kernel, async (begin) => {
+    for (
+      const cell of [
+        `fetch(read); await answer.text()`,
+        `const copy = answer.clone(); fetch(read); await copy.json()`,
+        `for await (const piece of answer.body) fetch(read)`,
+        `await answer.body.pipeTo(new WritableStream({ write: () => { fetch(read); } }))`,
+        // These end at the next piece.
+        `for await (const piece of answer.body) await work()`,
+        `await answer.body.pipeTo(new WritableStream({ write: work }))`,
+      ]
+    ) {
+      const reading = begin();
+      const ending = kernel.execute(`answer = await authFetch("/endless"); ${cell}`);
+      await Promise.race([reading, ending]);
+      kernel.interrupt();
+      await assertStopped(running, "authFetch", await ending, before);
+    }
+  });
+}
+
+async function callWhileReading(running: Running): Promise<void> {
+  const { kernel, folder } = running;
+  const before = linesOf(`${folder}/.env`);
+  await withEndlessBody(kernel, async (begin, end) => {
+    for (
+      const [call, cell, file] of [
+        ["fetchJson", `fetchJson("/endless")`],
+        ["download", `download("/endless", "one.bin")`, "one.bin"],
+        ["downloadAll", `downloadAll([["/endless", "two.bin"]])`, "two.bin"],
+      ] as [string, string, string?][]
+    ) {
+      const reading = begin();
+      const ending = kernel.execute(`await ${cell}`);
+      // In the middle: part of the body has arrived.
+      await Promise.race([file ? begun(folder) : reading, ending]);
+      kernel.interrupt();
+      await assertStopped(running, call, await ending, before);
+      end();
+      const next = await run(kernel, `JSON.stringify(await ${cell})`);
+      const wanted = file ? `"resumedFrom":${FIRST}` : `"the first piece","the rest"`;
+      assertStringIncludes(JSON.stringify(next.outputs).replaceAll("\\", ""), wanted);
+      if (file) assertEquals(await Deno.readTextFile(`${folder}/${file}`), WHOLE);
+    }
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assertEquals(names, [".env", ".env.lock", "one.bin", "two.bin"]);
+  });
+}
+
+stopTest(
+  "Stop ends a call with an error, whatever it waits for, and the kernel continues",
+  hangingCall,
+  requestItself,
+  reading,
+  callWhileReading,
+);
+
+/** Resolves when a part file contains something. */
+async function begun(folder: string): Promise<void> {
+  using watcher = Deno.watchFs(folder);
+  const exists = () =>
+    [...Deno.readDirSync(folder)].some(({ name }) =>
+      name.endsWith(".part") && Deno.statSync(`${folder}/${name}`).size > 0
+    );
+  if (exists()) return;
+  for await (const _ of watcher) if (exists()) return;
+}
+
+stopTest(
+  "an abandoned reading keeps one Stop from the kernel, and not the next",
+  async ({ kernel }) => {
+    await withEndlessBody(kernel, async () => {
+      await run(kernel, `const left = (await authFetch("/endless")).body.getReader();`);
+      await run(kernel, `await left.read();`);
+      kernel.interrupt();
+      await run(kernel, `await seconds(1.5); rows.length`);
+      await assertStopKills(kernel);
+    });
+  },
+);
+
+stopTest(
+  "after the end of all calls, Stop ends the kernel, as without this module",
+  async ({ kernel, sandbox }) => {
+    // The response of a notebook is that of fetch: its body, copies and readers.
+    const shown = await run(
+      kernel,
+      `const [first, second] = [await authFetch("/v1/whoami"), await authFetch("/v1/whoami")];
+     const copy = first.clone();
+     const whole = await second.text();
+     const pieces = await new Response(first.body).text();
+     const seen = first.body instanceof ReadableStream && first instanceof Response && second.bodyUsed;
+     const twice = await second.text().catch((error) => error.name);
+     [first.url, first.redirected, seen, (await copy.json()).username, pieces === whole, twice].join()`,
+    );
+    const wanted = `${sandbox.apiUrl}/v1/whoami,false,true,student,true,TypeError`;
+    assertStringIncludes(JSON.stringify(shown.outputs), wanted);
+    await run(
+      kernel,
+      `for await (const _ of (await authFetch("/v1/stations")).body);
+     for await (const _ of (await authFetch("/v1/stations")).body) break;
+     await authFetch("/v1/nowhere");
+     await authFetch("https://elsewhere.example/").catch(() => {});
+     await refresh();
+     await login({ strategy: "nonsense" }).catch(() => {});
+     await login({ username: "student", password: "wrong" }).catch(() => {});
+     await accessToken();
+     status();`,
+    );
+    await withEndlessBody(kernel, async () => {
+      await run(kernel, `const unread = await authFetch("/endless"); unread.body.locked`);
+      await assertStopKills(kernel);
+    });
+  },
+);
+
+Deno.test({
+  ...needing(NO_SIGNALS, "in a script SIGINT ends the process, as always"),
+  fn: () =>
+    inFolder(async (folder) => {
+      await using sandbox = await startSandbox();
+      const script = `${importing("authFetch, login")}
+        await login();
+        await authFetch("/v1/stations").catch((error) => console.log("caught", error.name));`;
+      await Deno.writeTextFile(`${folder}/script.ts`, script);
+      const child = new Deno.Command(Deno.execPath(), {
+        args: ["run", "--quiet", "--no-lock", "-A", "script.ts"],
+        env: settingsEnvironment(sandbox.settings),
+        cwd: folder,
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      const output = child.output();
+      await hang(sandbox, "api", output);
+      child.kill("SIGINT");
+      const { signal, stdout, stderr } = await output;
+      assertEquals(signal, "SIGINT");
+      assertEquals([stdout.length, stderr.length], [0, 0]);
+    }),
+});

@@ -1,0 +1,129 @@
+/**
+ * Runs the steps of `binder/Dockerfile` in a Debian that has nothing else, as a builder of images would,
+ * and then a notebook in it. `.ci/run` makes that Debian: `make_root.sh`.
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { testNeeding } from "../../support/needs.ts";
+import { filledIn, instructionsOf } from "./dockerfile.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
+const DOCKERFILE = Deno.readTextFileSync(`${REPOSITORY}binder/Dockerfile`);
+
+const debian = Deno.env.get("CONTAINER_ROOT");
+const lack = debian ? undefined : {
+  reason: "CONTAINER_ROOT names no folder that tests/project/container/make_root.sh made",
+  installable: false,
+};
+
+/** The settings with which this machine reaches a registry, and which the image lacks. */
+const NETWORK = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY"];
+
+/** A folder that acts as a machine: each instruction changes it for the next one. */
+class Container {
+  readonly variables = new Map<string, string>();
+  #user = "root";
+  #folder = "/";
+
+  constructor(readonly root: string) {
+    for (const name of NETWORK) {
+      const value = Deno.env.get(name);
+      if (value === undefined) continue;
+      this.variables.set(name, value.startsWith("/") ? this.#copyIn(value, name) : value);
+    }
+  }
+
+  /** A file of this machine, at an unusual path: packages write to the usual one. */
+  #copyIn(path: string, name: string): string {
+    Deno.copyFileSync(path, `${this.root}/opt/${name}`);
+    return `/opt/${name}`;
+  }
+
+  async apply(name: string, value: string): Promise<void> {
+    const text = filledIn(value, this.variables);
+    const [first = "", rest = ""] = text.split(/=(.*)/s);
+    switch (name) {
+      case "FROM":
+        return assertEquals(text, "debian:trixie-slim");
+      case "ARG":
+      case "ENV":
+        this.variables.set(first, rest);
+        return;
+      case "USER":
+        this.#user = text;
+        return;
+      case "WORKDIR":
+        this.#folder = text;
+        return;
+      case "COPY":
+        return await this.#copy(text.split(" ")[1] ?? "");
+      case "RUN":
+        return await this.run(text);
+      case "CMD":
+        // The program that it starts is there.
+        return await this.run(`command -v ${JSON.parse(text)[0]}`);
+      default:
+        throw new Error(`This test does not know ${name}`);
+    }
+  }
+
+  /** The files that git tracks in the working tree, without settings or builds. */
+  async #copy(folder: string): Promise<void> {
+    const script = `set -euo pipefail; mkdir -p "$2"
+      cd "$1" && git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null |
+        tar -cf - -T - | tar --no-same-owner -xf - -C "$2"`;
+    const { success } = await new Deno.Command("bash", {
+      args: ["-c", script, "copy", REPOSITORY, `${this.root}${folder}`],
+    }).output();
+    assert(success, "the repository could not be copied");
+  }
+
+  /** Runs a line of a shell in it. */
+  async run(line: string): Promise<void> {
+    const inside = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    const shell = ["chroot", `--userspec=${this.#user}`, "/", "sh", "-c"];
+    const { success, stdout, stderr } = await new Deno.Command("unshare", {
+      args: [...inside, `--root=${this.root}`, ...shell, `cd ${this.#folder} && ${line}`],
+      clearEnv: true,
+      env: {
+        PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        HOME: "/root",
+        DEBIAN_FRONTEND: "noninteractive",
+        NO_COLOR: "1",
+        ...Object.fromEntries(this.variables),
+      },
+      stdin: "null",
+    }).output();
+    const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+    assert(success, `${line}\n${text}`);
+  }
+
+  megabytes(): number {
+    const { stdout } = new Deno.Command("du", { args: ["-sxm", this.root] }).outputSync();
+    return parseInt(new TextDecoder().decode(stdout));
+  }
+}
+
+testNeeding(lack, "a machine made by binder/Dockerfile runs notebook 00", async () => {
+  const container = new Container(debian ?? "");
+  const started = performance.now();
+  const passed = () => Math.round((performance.now() - started) / 1_000);
+  const bare = container.megabytes();
+  for (const { name, value } of instructionsOf(DOCKERFILE)) await container.apply(name, value);
+  console.log(`built in ${passed()} s: ${container.megabytes()} MB, ${bare} of them Debian's own`);
+
+  const before = passed();
+  const notebook = "jupyter nbconvert --to notebook --execute --output-dir=/tmp --log-level=ERROR";
+  await container.run(`${notebook} notebooks/00_start.ipynb`);
+  console.log(`the notebook ran in ${passed() - before} s`);
+  const text = await Deno.readTextFile(`${container.root}/tmp/00_start.ipynb`);
+  assertMatch(text, /Signed in as student/);
+  const ours = await Deno.readTextFile(`${REPOSITORY}notebooks/00_start.ipynb`);
+  assertEquals(shownBy(text), shownBy(ours));
+});
+
+/** The output of each cell of a notebook, as media types. */
+function shownBy(notebook: string): string[][] {
+  const { cells }: { cells: { outputs?: { data?: object }[] }[] } = JSON.parse(notebook);
+  return cells.map(({ outputs = [] }) => outputs.flatMap(({ data = {} }) => Object.keys(data)));
+}

@@ -1,0 +1,155 @@
+/**
+ * The documents keep what they promise: commands and examples run, flags are sufficient, links lead
+ * somewhere.
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { cpSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { errorAnswer, jwt } from "../../support/answers.ts";
+import { SETTINGS } from "../../support/canned_session.ts";
+import { inFolder } from "../../support/child_deno.ts";
+import { rejection } from "../../support/portless.ts";
+import { denoConfig, documentText } from "../../support/documented_flags.ts";
+
+const ROOT = new URL("../../../", import.meta.url);
+const PAGE = documentText("CONTRIBUTING.md");
+const LOCK = "--lock=tests/deno.lock";
+
+function folders(path: string): string[] {
+  return [...Deno.readDirSync(new URL(path, ROOT))].filter(({ isDirectory }) => isDirectory)
+    .map(({ name }) => name);
+}
+
+async function runDeno(...args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert(success, `deno ${args.join(" ")}\n${out}${err}`);
+  return out ?? "";
+}
+
+Deno.test("the tasks, paths and folders in CONTRIBUTING.md exist", () => {
+  const { tasks } = denoConfig();
+  const named = [...PAGE.matchAll(/deno task ([\w:]+)/g)].map(([, task = ""]) => task);
+  assert(named.length > 5);
+  assertEquals(named.filter((task) => !(task in tasks)), []);
+  const paths = [...PAGE.matchAll(/`((?:src|tests|docs|\.ci)\/[\w./]+|\w+\.(?:md|ts|lock))`/g)];
+  assert(paths.length > 4);
+  for (const [, path = ""] of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
+});
+
+Deno.test("CONTRIBUTING.md describes each folder of tests", () => {
+  const [, table = ""] = /\n((?:\|.*\n)+)/.exec(PAGE) ?? [];
+  const described = [...table.matchAll(/^\| `(\w+)\/`/gm)].map(([, name = ""]) => name);
+  assertEquals(described.sort(), folders("tests/").sort());
+});
+
+Deno.test("the test commands of CONTRIBUTING.md load their tests", async () => {
+  const commands = [...PAGE.matchAll(/^deno test .*$/gm)].map(([line]) =>
+    line.replace(/\s+# .*/, "")
+  );
+  assert(commands.length > 1);
+  await Promise.all(commands.map(async (command) => {
+    // As in the tasks: otherwise packages have other versions than in the check of a change.
+    assertStringIncludes(command, LOCK);
+    const [, , ...args] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, a, b]) => a ?? b ?? "");
+    // The tests themselves run with all others.
+    await runDeno("test", "--no-check", "--no-run", ...args);
+    const paths = args.filter((word) => word.startsWith("tests/"));
+    assert(paths.length > 0);
+    for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
+  }));
+});
+
+/** The code samples, without the indentation of the list in which they are. */
+const SAMPLES = [...PAGE.matchAll(/^( *)```ts\n([^]*?)^\1```$/gm)]
+  .map(([, indent = "", text = ""]) => text.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
+
+function sampleWith(part: string): string {
+  const [sample = "", ...others] = SAMPLES.filter((text) => text.includes(part));
+  assert(sample !== "" && others.length === 0, part);
+  return sample;
+}
+
+const TEST = sampleWith("Deno.test(");
+const COMMAND = sampleWith('"whoami": command({');
+const COMMAND_FILE = sampleWith("export function run()");
+const SETTING = sampleWith("userAgent: {");
+const REFUSAL = sampleWith("InvalidUserPoolConfigurationException");
+
+Deno.test("each code sample of CONTRIBUTING.md is tried here", () => {
+  assertEquals(SAMPLES.toSorted(), [TEST, COMMAND, COMMAND_FILE, SETTING, REFUSAL].toSorted());
+});
+
+Deno.test("the test in CONTRIBUTING.md passes", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/example_test.ts`;
+    await Deno.writeTextFile(path, TEST.replaceAll('"./', `"${ROOT.href}`));
+    const config = fileURLToPath(new URL("deno.json", ROOT));
+    const out = await runDeno("test", "-A", "--no-check", LOCK, "--config", config, path);
+    assertStringIncludes(out, "ok | 1 passed");
+  });
+});
+
+/** Where the samples belong: the text that they come before. */
+const EDITS: [path: string, before: RegExp, sample: string][] = [
+  ["src/cli/commands.ts", /^ {2}"login": command/m, COMMAND],
+  ["src/settings/options.ts", /^ {2}clientId: \{/m, SETTING],
+  ["src/settings/options.ts", /^ {2}clientId\?: /m, "userAgent?: string;\n"],
+  ["src/provider/refusals.ts", /^ {2}\/\/ The firewall demands/m, REFUSAL],
+];
+
+Deno.test("the command, the setting and the refusal in CONTRIBUTING.md compile and work", (test) =>
+  inFolder(async (folder) => {
+    const root = fileURLToPath(ROOT);
+    for (const path of ["mod.ts", "src", "deno.json", "tests/imports.json"]) {
+      cpSync(`${root}${path}`, `${folder}/${path}`, { recursive: true });
+    }
+    await Deno.writeTextFile(`${folder}/src/cli/commands/whoami.ts`, COMMAND_FILE);
+    for (const [path, before, sample] of EDITS) {
+      const text = await Deno.readTextFile(`${folder}/${path}`);
+      assert(before.test(text), path);
+      await Deno.writeTextFile(`${folder}/${path}`, text.replace(before, `${sample}$&`));
+    }
+    const envFile = `${folder}/.env`;
+    const token = jwt({ username: "ada", token_use: "access", exp: 4e9 });
+    await Deno.writeTextFile(envFile, `ACCESS_TOKEN=${token}\nAUTH_USER_AGENT=example/1.0\n`);
+    // The compiler says what a sample lacks.
+    await runDeno("check", LOCK, "--config", `${folder}/deno.json`, `${folder}/src/cli.ts`);
+
+    await test.step("the command prints the user name, and has a help", async () => {
+      const cli = ["run", "-A", "--no-check", LOCK, `${folder}/src/cli.ts`];
+      const named = [...cli, "--env-file", envFile, "whoami"];
+      assertEquals(await runDeno(...named), "ada\n");
+      assertEquals(JSON.parse(await runDeno(...named, "--json")), { username: "ada" });
+      const help = await runDeno(...cli, "help", "whoami");
+      assertStringIncludes(help, "Prints the name of the user who is signed in");
+    });
+    await test.step("the setting is read from a .env", async () => {
+      const source = `${pathToFileURL(folder).href}/src/session/configuration.ts`;
+      const { Configuration } = await import(source);
+      const { settings } = new Configuration("createSession()", { envFile }, false);
+      assertEquals(settings.text("userAgent"), "example/1.0");
+    });
+    await test.step("the refusal is reported with its advice", async () => {
+      const refused = errorAnswer("InvalidUserPoolConfigurationException", "No such pool.");
+      const { createSession } = await import(`${pathToFileURL(folder).href}/mod.ts`);
+      const session = createSession({ ...SETTINGS, fetch: () => Promise.resolve(refused) });
+      const { code, message } = await rejection(session.login());
+      assertEquals(code, "REJECTED");
+      assertMatch(message, /user pool is not set up completely.*; ask the support channel/);
+    });
+  }));
+
+Deno.test("docs/architecture.md says where to change what, in files that exist", () => {
+  const [, table = ""] = /## Where to change what\n([^]*?)\n## /.exec(
+    documentText("docs/architecture.md"),
+  ) ?? [];
+  const paths = [...table.matchAll(/`(src\/[\w./]+)`/g)].map(([, path = ""]) => path);
+  assert(paths.length > 10, `${paths}`);
+  for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
+});

@@ -1,0 +1,105 @@
+import { assert, assertEquals } from "@std/assert";
+import { basename } from "node:path";
+import { createSession } from "../../../mod.ts";
+import { AuthError, type AuthErrorCode, CODES } from "../../../src/errors/errors.ts";
+import { ENV_FILE_VARIABLE, VARIABLES } from "../../../src/settings/options.ts";
+import { denoConfig, DOCUMENTS, documentText } from "../../support/documented_flags.ts";
+import { rejection } from "../../support/portless.ts";
+import { refusedConnection } from "../../support/answers.ts";
+import { listNotebooks } from "../../notebook/kernel/run_notebooks.ts";
+import { readNotebook } from "../../notebook/kernel/notebook.ts";
+
+const ROOT = new URL("../../../", import.meta.url);
+
+function source(path: string): string {
+  return Deno.readTextFileSync(new URL(path, ROOT));
+}
+
+/** The codes by class, in the order of the classes. */
+function codesByClass(): [string, string[]][] {
+  const byClass = Map.groupBy(Object.entries(CODES), ([, of]) => of);
+  return [...byClass].map(([name, codes]) => [name, codes.map(([code]) => code)]);
+}
+
+Deno.test("troubleshooting has one section for each code, in the order of the classes", () => {
+  const text = documentText("docs/troubleshooting.md");
+  const headings = [...text.matchAll(/^(#{1,2}) (\w+)$/gm)].map(([line]) => line);
+  const wanted = codesByClass().flatMap(([name, codes]) => [
+    `# ${name}`,
+    ...codes.map((code) => `## ${code}`),
+  ]);
+  assert(wanted.length > 28, "the codes were not found");
+  assertEquals(headings.slice(headings.indexOf("# ConfigError")), wanted);
+});
+
+Deno.test("every error ends with the command that explains it, and contains it once", async () => {
+  for (const code of codesByClass().flatMap(([, codes]) => codes)) {
+    const { message } = new AuthError(code as AuthErrorCode, "What was seen", "what to do");
+    assertEquals(message, `What was seen; what to do (help: platform-auth explain ${code})`);
+  }
+  const session = createSession({
+    envFile: new URL("../../support/", import.meta.url),
+    fetch: refusedConnection,
+  });
+  const errors = [session.authFetch("https://api.example"), session.refresh(), session.login()];
+  for (const error of await Promise.all(errors.map(rejection))) {
+    assertEquals(error.message.split("platform-auth explain").length, 2, error.message);
+  }
+  assertEquals(session.status().warnings.join().includes("explain"), false);
+});
+
+/** The anchor that a heading gets, as the usual viewers make it. */
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-");
+}
+
+/** The prose of a document or of a notebook. */
+async function proseOf(path: string): Promise<string> {
+  if (!path.endsWith(".ipynb")) return documentText(path);
+  const { cells } = await readNotebook(new URL(path, ROOT));
+  return cells.flatMap((cell) => cell.cell_type === "markdown" ? [cell.source] : []).join("\n");
+}
+
+Deno.test("links from documents and notebooks lead to a file and to a heading", async () => {
+  const others = ["CONTRIBUTING.md", "bench/README.md", "tests/project/windows/README.md"];
+  const notebooks = (await listNotebooks()).map((path) => `notebooks/${basename(path)}`);
+  let count = 0;
+  for (const path of [...DOCUMENTS, ...others, ...notebooks]) {
+    for (const [, target = ""] of (await proseOf(path)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [file = "", anchor] = target.split("#");
+      const url = file === "" ? new URL(path, ROOT) : new URL(file, new URL(path, ROOT));
+      assert(Deno.statSync(url), target);
+      const text = anchor === undefined ? "" : Deno.readTextFileSync(url);
+      const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, each = ""]) => anchorOf(each));
+      assert(anchor === undefined || anchors.includes(anchor), `${path}: ${target}`);
+      count++;
+    }
+  }
+  assert(count > 10);
+});
+
+Deno.test("every setting in an example of the documents is one that the module or Deno reads", () => {
+  const known = new Set<string | undefined>([
+    ...Object.values(VARIABLES),
+    ENV_FILE_VARIABLE,
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "DENO_CERT",
+    "DENO_TLS_CA_STORE",
+  ]);
+  let count = 0;
+  for (const path of DOCUMENTS) {
+    for (const [, block = ""] of documentText(path).matchAll(/^```ini\n([^]*?)^```/gm)) {
+      for (const [, name] of block.matchAll(/^(\w+)=/gm)) {
+        assert(known.has(name), `${path}: ${name}`);
+        count++;
+      }
+    }
+  }
+  assert(count > 10);
+});
+
+Deno.test("the changelog begins with the version in deno.json", () => {
+  const [, newest] = /^## ([\d.]+)/m.exec(source("CHANGELOG.md")) ?? [];
+  assertEquals(newest, denoConfig().version);
+});

@@ -1,0 +1,151 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { repeatedPart } from "../../support/canaries.ts";
+import { inFolder, MOD_PATH, runScript } from "../../support/child_deno.ts";
+import { documentText, filledIn, SCRIPT_FLAGS } from "../../support/documented_flags.ts";
+import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
+import { testNeeding } from "../../support/needs.ts";
+import { linesOf } from "../../support/portless.ts";
+import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
+import { makeCertificates, NO_OPENSSL, startProxy } from "../../support/tls_and_proxy.ts";
+
+const RECIPES = documentText("docs/recipes.md");
+const ON_LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+
+const SCRIPT = `
+  import { authFetch, login, refresh } from ${JSON.stringify(MOD_PATH)};
+  await login({ strategy: "environment" });
+  await refresh();
+  const answer = await authFetch("/v1/whoami?tag=seen");
+  console.log(answer.status, (await answer.json()).username);`;
+
+Deno.test("CI: settings from the environment only, with the flags and names of the recipe", async () => {
+  const [, yaml = ""] = /^```yaml\n([^]*?)^```$/m.exec(RECIPES) ?? [];
+  const [, command = ""] = /^- run: deno run (.*) script\.ts$/m.exec(yaml) ?? [];
+  const names = [...yaml.matchAll(/^ {4}(\w+):/gm)].map(([, name = ""]) => name);
+  await using sandbox = await startSandbox();
+  const variables: Record<string, string> = {
+    ...variablesOf(sandbox.settings),
+    AUTH_ENV_FILE: "false",
+  };
+  const env = Object.fromEntries(names.map((name) => [name, variables[name] ?? ""]));
+  assertEquals(Object.values(env).includes(""), false, "the recipe names an unknown variable");
+  const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+  assertEquals(command.split(" "), SCRIPT_FLAGS[1]);
+  await inFolder(async (cwd) => {
+    const flags = filledIn(command.split(" "), hosts);
+    const { stdout, stderr } = await runScript(SCRIPT, {
+      cwd,
+      flags,
+      env: { ...env, NO_PROXY: "127.0.0.1" },
+    });
+    assertEquals([stdout, stderr], ["200 student\n", ""]);
+    assertEquals([...Deno.readDirSync(cwd)], []);
+  });
+});
+
+testNeeding(
+  NO_OPENSSL,
+  "a company proxy and a CA of the company's own, as in the recipe",
+  () =>
+    inFolder(async (cwd) => {
+      const { ca, cert, key } = await makeCertificates(cwd);
+      // Ports first: they are part of what the sandbox knows of itself.
+      const ready = Promise.withResolvers<(request: Request) => Promise<Response>>();
+      const handle = async (request: Request) => await (await ready.promise)(request);
+      await using provider = Deno.serve({ ...ON_LOOPBACK, cert, key }, handle);
+      await using api = Deno.serve({ ...ON_LOOPBACK, cert, key }, handle);
+      const [authUrl, apiUrl] = [provider, api].map(({ addr }) => `https://localhost:${addr.port}`);
+      const world = {
+        authUrl: authUrl ?? "",
+        apiUrl: apiUrl ?? "",
+        portalUrl: "https://localhost",
+      };
+      await using sandbox = createSandbox({}, world);
+      ready.resolve(sandbox.handle);
+      await using proxy = startProxy();
+      await writeEnv(cwd, variablesOf(sandbox.settings));
+      // The runtime's own search for updates would go through the proxy, too.
+      const proxied = { HTTPS_PROXY: proxy.url, DENO_NO_UPDATE_CHECK: "1" };
+      const run = (env: Record<string, string>) => runScript(SCRIPT, { cwd, flags: ["-A"], env });
+      const trusted = await run({ ...proxied, DENO_CERT: ca });
+      assertEquals([trusted.stdout, trusted.stderr], ["200 student\n", ""]);
+      const asked = proxy.targets.map((target) => `https://${target}`);
+      assertEquals(asked, [authUrl, authUrl, apiUrl]);
+      const unknown = await run(proxied);
+      const advice = /ProviderError: .*no trusted TLS connection.*DENO_TLS_CA_STORE=mozilla,system/;
+      assertMatch(unknown.stderr.replace(/\s+/g, " "), advice);
+      // As if the company's CA were installed on this computer.
+      const installed = { ...proxied, SSL_CERT_FILE: ca };
+      const bySystem = await run({ ...installed, DENO_TLS_CA_STORE: "mozilla,system" });
+      assertEquals([bySystem.stdout, bySystem.stderr], ["200 student\n", ""]);
+      assertMatch((await run(installed)).stderr, /DENO_TLS_CA_STORE/);
+      assertEquals(proxy.targets.length, 8);
+      const around = await run({ ...proxied, DENO_CERT: ca, NO_PROXY: "127.0.0.1,localhost" });
+      assertEquals([around.stdout, proxy.targets.length], ["200 student\n", 8]);
+      // Nothing listens on the discard port.
+      const gone = await run({ HTTPS_PROXY: "http://127.0.0.1:9", AUTH_TIMEOUT_MS: "2000" });
+      assertMatch(gone.stderr, /ProviderError: .*cannot be reached.*any proxy/);
+    }),
+);
+
+Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in them", async () => {
+  const exported: Uint8Array[] = [];
+  await using collector = Deno.serve(ON_LOOPBACK, async (request) => {
+    const packed = request.headers.get("content-encoding") === "gzip";
+    const body = request.body ?? new Blob([]).stream();
+    const plain = packed ? body.pipeThrough(new DecompressionStream("gzip")) : body;
+    exported.push(new Uint8Array(await new Response(plain).arrayBuffer()));
+    return new Response();
+  });
+  await using sandbox = await startSandbox();
+  await inFolder(async (cwd) => {
+    await writeEnv(cwd, variablesOf(sandbox.settings));
+    const noted = `${SCRIPT}\nconsole.log("a log of its own", await login());`;
+    const env = {
+      OTEL_DENO: "true",
+      NO_PROXY: "127.0.0.1",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
+    };
+    const { stdout } = await runScript(noted, { cwd, flags: ["-A"], env });
+    assertMatch(stdout, /^200 student\n/);
+    const text = exported.map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+    // The export contains the URL of a call, and the text of a log.
+    for (const seen of ["/v1/whoami", "tag=seen", "a log of its own"]) assert(text.includes(seen));
+    const lines = linesOf(`${cwd}/.env`);
+    const names = ["ACCESS_TOKEN", "REFRESH_TOKEN", "APP_CLIENT_SECRET", "PASSWORD"];
+    const secrets = names.map((name) => (lines[name] ?? "").replace(/^eyJ[\w-]+\./, ""));
+    assertEquals(secrets.includes(""), false);
+    assertEquals(repeatedPart(text, secrets), undefined);
+  });
+});
+
+Deno.test("each line of the table for pandas users is one of notebook 04", async () => {
+  const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
+  const [table = ""] = section.split(/^## /m);
+  const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);
+  assert(rows.length > 14, `${rows.length} rows`);
+  const notebook = await readNotebook(
+    new URL("../../../notebooks/04_explore_data.ipynb", import.meta.url),
+  );
+  const code = codeCells(notebook).map(({ cell }) => cell.source).join("\n");
+  const lines = rows.flatMap((here) => [...here.matchAll(/`([^`]+)`/g)].map(([, text]) => text));
+  const missing = lines.filter((text = "") => text !== ".env" && !isPartOf(text, code));
+  assertEquals(missing, []);
+  const packages = (text: string) =>
+    [...text.matchAll(/from "(npm:[^"]+)"/g)].map(([, name]) => name).sort();
+  assertEquals(packages(table), packages(code), "the page imports the notebook's versions");
+  assertEquals(isPartOf("await plot({ … marks: (Plot) => Plot.barY(", code), false);
+});
+
+/** Whether the code is part of another one, however both are broken into lines. "…" stands for anything. */
+function isPartOf(text: string, code: string): boolean {
+  const bare = (words: string) => words.replace(/\s+/g, "").replace(/,(?=[}\])])/g, "");
+  let at = 0;
+  return text.split("…").map(bare).every((piece) => {
+    const found = bare(code).indexOf(piece, at);
+    at = found + piece.length;
+    return found >= 0;
+  });
+}

@@ -1,0 +1,90 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession } from "../../../mod.ts";
+import { cannedSession, SETTINGS } from "../../support/canned_session.ts";
+import { cannedFetch } from "../../support/canned_fetch.ts";
+import { notesOf, portless } from "../../support/portless.ts";
+import { errorAnswer, jsonAnswer, tokenAnswer } from "../../support/answers.ts";
+
+// Sentences of docs/security.md that no other test holds.
+
+Deno.test("the client secret itself is sent by two operations and by no other request", async () => {
+  const disabled = errorAnswer(
+    "InvalidParameterException",
+    "Auth flow not enabled for this client",
+  );
+  const { session, asked } = cannedSession({}, tokenAnswer(), disabled, tokenAnswer());
+  await session.login();
+  await session.refresh();
+  await session.refresh();
+  await session.logout();
+  const sent = asked.map(({ headers, body }) => [
+    headers.get("x-vendor-target")?.split(".")[1],
+    body.includes(SETTINGS.clientSecret),
+  ]);
+  assertEquals(sent, [
+    ["InitiateAuth", false],
+    ["InitiateAuth", false],
+    ["GetTokensFromRefreshToken", true],
+    ["GetTokensFromRefreshToken", true],
+    ["RevokeToken", true],
+  ]);
+  assertEquals(Object.keys(JSON.parse(asked[2]?.body ?? "")).sort(), [
+    "ClientId",
+    "ClientSecret",
+    "RefreshToken",
+  ]);
+});
+
+Deno.test("only the provider and the API are asked, and the token goes to the API alone", async () => {
+  const provider = "https://provider.example";
+  const api = "https://api.example";
+  const { fetch, asked } = cannedFetch((each) =>
+    each.url.startsWith(provider) && each.body !== "" ? tokenAnswer() : jsonAnswer({})
+  );
+  const session = createSession({ ...SETTINGS, apiBaseUrl: api, fetch });
+  await session.doctor();
+  await session.login();
+  await session.authFetch("/v1/stations");
+  await session.refresh();
+  await session.doctor({ login: true });
+  await session.logout();
+  const seen = asked.map(({ url, headers, body }) => {
+    const { origin } = new URL(url);
+    const { AuthFlow = "" } = body === "" ? {} : JSON.parse(body);
+    const operation = AuthFlow || headers.get("x-vendor-target")?.split(".")[1] || "";
+    return `${origin} ${operation}${headers.has("authorization") ? "token" : ""}`.trimEnd();
+  });
+  assertEquals(seen, [
+    ...[provider, api],
+    `${provider} USER_PASSWORD_AUTH`,
+    `${api} token`,
+    `${provider} REFRESH_TOKEN_AUTH`,
+    ...[provider, api, `${api} token`],
+    ...[`${provider} USER_PASSWORD_AUTH`, `${api} token`, `${provider} REFRESH_TOKEN_AUTH`],
+    // That of the doctor's login, then that of the session.
+    ...[`${provider} RevokeToken`, `${provider} RevokeToken`],
+  ]);
+});
+
+Deno.test("after a logout, another process uses its access token until its next refresh", async () => {
+  await using world = portless({ file: true });
+  const other = world.another();
+  await world.session.login();
+  await other.accessToken();
+  const status = await world.session.logout();
+  assertEquals(status.state, "none");
+  assertMatch(
+    notesOf(status).join(),
+    /signed out here: this session and .*\.env hold no tokens any more/,
+  );
+  assertEquals((await other.login()).state, "valid");
+  world.clock.advance(1_700);
+  assertEquals(await other.accessToken().catch(({ code }) => code), "NO_SESSION");
+});
+
+Deno.test("each test in the threat model exists", async () => {
+  const text = await Deno.readTextFile(new URL("../../../docs/security.md", import.meta.url));
+  const names = [...text.matchAll(/`(tests\/[\w/]+\.ts)`/g)].map(([, name = ""]) => name);
+  assertEquals(names.length > 8, true);
+  for (const name of names) await Deno.stat(new URL(`../../../${name}`, import.meta.url));
+});

@@ -1,0 +1,35 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { eager } from "../../../.ci/eager.ts";
+
+const METAFILE = { inputs: { "mod.ts": { bytes: 0, imports: [] } }, outputs: {} };
+const build = (code: string) => eager(`// mod.ts\n${code}\n`, METAFILE);
+
+Deno.test("eager() puts the functions at the top level in parentheses", () => {
+  assertEquals(
+    build("function f() {}\nvar t = { f };"),
+    "// mod.ts\nvar f = (function() {});\nvar t = { f };\n",
+  );
+});
+
+const early: Record<string, string> = {
+  "in a table": "var t = { check: f };\nfunction f() {}",
+  "in a call": "f();\nfunction f() {}",
+  "in a function that is called": "function g() { return f(); }\nvar t = g();\nfunction f() {}",
+  "in a static member": "var C = class { static x = f(); };\nfunction f() {}",
+};
+for (const [where, code] of Object.entries(early)) {
+  Deno.test(`eager() refuses a function that is used ${where} before its line`, () => {
+    assertThrows(() => build(code), Error, "uses f() before its line");
+  });
+}
+
+const late: Record<string, string> = {
+  "in a function": "var t = { check: () => f() };\nfunction f() {}",
+  "in a member": "var C = class { x = f(); y() { f(); } };\nfunction f() {}",
+  "as a name of a member": "var t = { f: 1 };\nt.f;\nfunction f() {}",
+};
+for (const [where, code] of Object.entries(late)) {
+  Deno.test(`eager() accepts a function that is named ${where} above its line`, () => {
+    build(code);
+  });
+}

@@ -1,0 +1,163 @@
+/**
+ * The command line as npm installs it: on a `PATH` with Node and npm, and without Deno. npm takes the
+ * packages from its cache, which `deno task test prepare` fills.
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { startSandbox } from "../../../src/sandbox/mod.ts";
+import { repliesWith } from "../../cli/replies.ts";
+import { inFolder, neededVariables } from "../../support/child_deno.ts";
+import { commandPath, type Lack, lackOf, testNeeding } from "../../support/needs.ts";
+import { inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
+import { DIST, PACKAGE, packed } from "./consumer.ts";
+
+const noNpm = await lackOf("npm", "--version");
+
+/** Installs the package as npm does with these options. */
+async function install(folder: string, ...options: string[]): Promise<void> {
+  await Deno.mkdir(`${folder}/bin`);
+  for (const name of ["node", "npm", "sh", "env"]) {
+    await Deno.symlink(commandPath(name) ?? name, `${folder}/bin/${name}`);
+  }
+  await Deno.writeFile(`${folder}/cli.tgz`, await packed(`${DIST}npm-cli`));
+  const { success, stderr } = await new Deno.Command("npm", {
+    args: ["install", "--offline", `--prefix=${folder}`, ...options, `${folder}/cli.tgz`],
+    env: { PATH: `${folder}/bin` },
+    stdin: "null",
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+}
+
+/** The folder of this file's installation. */
+let home = "";
+const program = () => `${home}/bin/platform-auth`;
+
+Deno.test.beforeAll(async () => {
+  if (noNpm !== undefined) return;
+  home = await Deno.realPath(await Deno.makeTempDir());
+  await install(home, "--global");
+});
+Deno.test.afterAll(async () => {
+  if (home !== "") await Deno.remove(home, { recursive: true });
+});
+
+function environment(): Record<string, string> {
+  return { ...neededVariables(), HOME: home, PATH: `${home}/bin`, NO_COLOR: "1" };
+}
+
+function start(args: string[], cwd: string, stdin: "null" | "piped" = "null"): Deno.ChildProcess {
+  return new Deno.Command(program(), {
+    ...{ args, cwd, stdin, clearEnv: true, env: environment() },
+    ...{ stdout: "piped", stderr: "piped" },
+  }).spawn();
+}
+
+/** Runs the command with this text as its standard input. */
+async function run(args: string[], cwd: string, input = "") {
+  const child = start(args, cwd, "piped");
+  await new Response(input).body?.pipeTo(child.stdin);
+  const { code, stdout, stderr } = await child.output();
+  const [out = "", err = ""] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
+  return { code, stdout: out, stderr: err };
+}
+
+type Dialog = [awaited: string, answer: string][];
+
+/** Runs the command in a terminal. */
+function type(args: string[], dialog: Dialog, cwd: string, command = [program()]) {
+  const variables = Object.entries({ ...environment(), TERM: "xterm" }).map((each) =>
+    each.join("=")
+  );
+  return inTerminal(["env", "-i", ...variables, ...command, ...args], dialog, { cwd, env: {} });
+}
+
+function npmTest(name: string, fn: (folder: string) => Promise<void>, lack?: Lack): void {
+  testNeeding(noNpm ?? lack, name, () => inFolder(fn));
+}
+
+npmTest("npm installs a command that signs in and calls the API", async (folder) => {
+  await using sandbox = await startSandbox();
+  const { settings } = sandbox;
+  const init = await run(["init", "--from", "-"], folder, repliesWith(settings)["lines of a .env"]);
+  assertEquals([init.code, init.stderr.includes("error")], [0, false], init.stderr);
+  const login = ["login", "--username", settings.username, "--stdin"];
+  assertEquals((await run(login, folder, settings.password)).code, 0);
+  const fetched = await run(["fetch", "/v1/whoami"], folder);
+  assertEquals([fetched.code, JSON.parse(fetched.stdout).username], [0, settings.username]);
+  const token = await run(["token"], folder);
+  assertMatch(token.stdout, /^eyJ[\w-]+\.[\w-]+\.[\w-]+\n?$/);
+  assertEquals([token.code, token.stderr], [0, ""]);
+});
+
+npmTest("its exit status is that of the command line", async (folder) => {
+  assertEquals((await run(["nonsense"], folder)).code, 2);
+  assertEquals((await run(["token"], folder)).code, 3);
+  const { code, stdout } = await run(["--version"], folder);
+  assertEquals(code, 0);
+  assertStringIncludes(stdout, `platform-auth ${PACKAGE.version}, run from ${home}/lib/`);
+});
+
+npmTest("its notebook imports the package from npm", async (folder) => {
+  const { stdout } = await run(["notebook", "--json"], folder);
+  assertEquals(JSON.parse(stdout).import, `npm:${PACKAGE.name}@^${PACKAGE.version}`);
+  const { cells } = JSON.parse(await Deno.readTextFile(`${folder}/notebook.ipynb`));
+  assertStringIncludes(cells[1].source, `"npm:${PACKAGE.name}@^${PACKAGE.version}/notebook"`);
+});
+
+// The terminal closes when the last process has left it: a process that stays would be killed late.
+for (const [name, key] of [["Ctrl-C", "\u0003"], ["Ctrl-D", "\u0004"]] as const) {
+  npmTest(`${name} at a prompt ends both processes with 130`, async (folder) => {
+    const seen = await type(["init"], [["reply", key]], folder);
+    assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0], seen.screen);
+  }, NO_INTERRUPTS);
+}
+
+const SANDBOX = ["sandbox", "--port", "0"];
+
+/** Instead of the command line: counts how often it is interrupted before somebody presses Enter. */
+const COUNTER = `
+  let count = 0;
+  Deno.addSignalListener("SIGINT", () => console.log("counted", ++count));
+  console.log("ready");
+  await Deno.stdin.read(new Uint8Array(9));
+  Deno.exit(count);`;
+
+npmTest("each Ctrl-C in a terminal interrupts the command once", async (folder) => {
+  const installed = `${home}/lib/node_modules/@platform-auth/cli`;
+  await Deno.symlink(`${installed}/node_modules`, `${folder}/node_modules`);
+  for (const name of ["launcher.cjs", "package.json"]) {
+    await Deno.copyFile(`${installed}/${name}`, `${folder}/${name}`);
+  }
+  await Deno.writeTextFile(`${folder}/cli.js`, COUNTER);
+  // Often, because two signals at the same moment may become one.
+  const presses: Dialog = Array.from({ length: 19 }, () => ["counted", "\u0003"]);
+  const dialog: Dialog = [["ready", "\u0003"], ...presses, ["counted", "\r"]];
+  const seen = await type([], dialog, folder, ["node", "launcher.cjs"]);
+  assertEquals([seen.code, seen.signal, seen.left], [20, 0, 0], seen.screen);
+}, NO_INTERRUPTS);
+
+/** What the command does with a signal: the sandbox ends by itself, and nothing listens to SIGHUP. */
+const SIGNALS: [Deno.Signal, number][] = [["SIGINT", 0], ["SIGTERM", 0], ["SIGHUP", 129]];
+for (const [signal, status] of SIGNALS) {
+  npmTest(`${signal} reaches the command, and its end is the end of both`, async (folder) => {
+    const child = start(SANDBOX, folder);
+    const reader = child.stdout.getReader();
+    await reader.read();
+    child.kill(signal);
+    // Ends when both processes have closed it.
+    while (!(await reader.read()).done);
+    await child.stderr.cancel();
+    assertEquals((await child.status).code, status);
+  }, NO_INTERRUPTS);
+}
+
+npmTest("without the optional packages it says how to install them", async (folder) => {
+  await install(folder, "--omit=optional");
+  const command = new Deno.Command(`${folder}/node_modules/.bin/platform-auth`, {
+    clearEnv: true,
+    env: environment(),
+  });
+  const { code, stdout, stderr } = await command.output();
+  assertEquals([code, stdout.length], [1, 0]);
+  const told = new TextDecoder().decode(stderr);
+  assertMatch(told, /^platform-auth: .*npm install -g --include=optional @platform-auth\/cli.*\n$/);
+});

@@ -1,0 +1,45 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { objections } from "../../../.ci/release_check.ts";
+
+const REPOSITORY = '  "repository": "https://code.example/owner/name",\n';
+const CONFIG = `{\n  "name": "a",\n  "version": "1.2.3",\n${REPOSITORY}}\n`;
+const CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 1.2.3\n\n- New.\n\n## 1.2.2\n\n- Old.\n";
+
+Deno.test("a release whose tag, version and changelog agree may go out", () => {
+  assertEquals(objections("v1.2.3", CONFIG, CHANGELOG), []);
+  assertEquals(objections("v1.2.3", CONFIG, CHANGELOG.replace("1.2.3", "1.2.3 - 2026-01-31")), []);
+});
+
+/** What is wrong, and words of each objection. */
+const REFUSED: [string, { tag?: string; config?: string; changelog?: string }, string[]][] = [
+  ["another tag", { tag: "v1.2.4" }, ["the tag is v1.2.4, and"]],
+  ["another version", { config: CONFIG.replace("1.2.3", "1.3.0") }, [
+    ...["deno.json has the version 1.3.0", 'no section "## 1.3.0"'],
+  ]],
+  ["an empty repository", { config: CONFIG.replace(/https:[^"]+/, "") }, ["has no repository"]],
+  ["changes left", { changelog: CHANGELOG.replace("sed\n", "sed\n\n- x\n") }, ["move them under"]],
+  ["no section", { changelog: CHANGELOG.replace("1.2.3", "1.2.0") }, ['no section "## 1.2.3"']],
+  ["no place for changes", { changelog: CHANGELOG.replace("## Unreleased\n", "") }, [
+    ...["put it back", 'no section "## 1.2.3" below'],
+  ]],
+  ["a silent version", { changelog: CHANGELOG.replace("- New.", "") }, ["says nothing under"]],
+];
+
+for (const [what, { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG }, why] of REFUSED) {
+  Deno.test(`a release with ${what} is refused`, () => {
+    const found = objections(tag, config, changelog);
+    assertEquals(found.length, why.length, found.join("\n"));
+    found.forEach((each, index) => assertStringIncludes(each, why[index] ?? ""));
+  });
+}
+
+Deno.test("deno task release:check reads this project and fails with a sentence", async () => {
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", "release:check", "v0.0.0"],
+    cwd: fileURLToPath(new URL("../../../", import.meta.url)),
+    stdin: "null",
+  }).output();
+  assertEquals(code, 1);
+  assertStringIncludes(new TextDecoder().decode(stderr), "Cannot release: the tag is v0.0.0, and");
+});

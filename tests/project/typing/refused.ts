@@ -1,0 +1,92 @@
+/**
+ * Code that the compiler must reject. Each line below a `@ts-expect-error` is an error, or the
+ * check fails.
+ */
+import {
+  accessToken,
+  AuthError,
+  authFetch,
+  computeSecretHash,
+  ConfigError,
+  configure,
+  createSession,
+  doctor,
+  download,
+  downloadAll,
+  fetchJson,
+  login,
+  parsePortalToken,
+  refresh,
+  status,
+} from "../../../mod.ts";
+import { startSandbox } from "../../../src/sandbox/mod.ts";
+
+// @ts-expect-error -- no such option
+login({ portal: 1 });
+// @ts-expect-error -- a token is text
+login({ portalToken: 1 });
+// @ts-expect-error -- no such strategy
+login({ strategy: "browser" });
+// @ts-expect-error -- options, not a token
+login("bearer eyJ");
+// @ts-expect-error -- force is no text
+login({ force: "yes" });
+// @ts-expect-error -- refresh takes no token
+refresh({ refreshToken: "x" });
+// @ts-expect-error -- a number of seconds
+accessToken({ minValidSeconds: "60" });
+// @ts-expect-error -- no such option
+doctor({ logIn: true });
+// @ts-expect-error -- options are needed
+configure();
+// @ts-expect-error -- wire words have a name or are an object
+configure({ provider: "azure" });
+// @ts-expect-error -- an object of wire words is whole
+configure({ provider: { service: "Service" } });
+// @ts-expect-error -- true is no file
+configure({ envFile: true });
+// @ts-expect-error -- a store can also be updated
+createSession({ store: { read: () => Promise.resolve(undefined) } });
+// @ts-expect-error -- milliseconds are a number
+createSession({ timeoutMs: "30s" });
+// @ts-expect-error -- one session more is not configured anew
+createSession().configure({});
+// @ts-expect-error -- a path or URL is needed
+authFetch();
+// @ts-expect-error -- not a number
+authFetch(1);
+// @ts-expect-error -- the three belong together
+computeSecretHash("user", "client");
+// @ts-expect-error -- a string is needed
+parsePortalToken(undefined);
+// @ts-expect-error -- a status holds no token
+status().accessToken;
+// @ts-expect-error -- there is no such state
+status().state === "refreshing";
+// @ts-expect-error -- what may be absent is not used as if it were there
+status().accessTokenExpiresAt.getTime();
+// @ts-expect-error -- a promise has no state
+login().state;
+// @ts-expect-error -- only this module makes its errors
+new AuthError("NO_SESSION", "problem", "fix");
+// @ts-expect-error -- only this module makes its errors
+new ConfigError("INVALID_SETTING", "problem", "fix");
+declare const error: ConfigError;
+// @ts-expect-error -- a code of another class
+error.code === "TIMEOUT";
+// @ts-expect-error -- codes are read-only
+error.code = "PERMISSION";
+// @ts-expect-error -- ifExists: "replace"
+download("/v1/file", "file", { overwrite: true });
+// @ts-expect-error -- concurrency
+downloadAll([], { at: 8 });
+// @ts-expect-error -- notices
+status().notes;
+// @ts-expect-error -- no public option
+createSession({ random: () => 0 });
+// @ts-expect-error -- a body has the type that is given
+(await fetchJson<{ name: string }[]>("/v1/stations")).name;
+// @ts-expect-error -- a file is needed
+download("/v1/file");
+// @ts-expect-error -- no such option of the sandbox
+startSandbox({ expiresIn: 5 });

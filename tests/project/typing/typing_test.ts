@@ -1,0 +1,56 @@
+import { assert, assertEquals } from "@std/assert";
+import { inFolder } from "../../support/child_deno.ts";
+import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
+import { examplesIn, SOURCES, withUrls } from "../../support/examples.ts";
+import { basename } from "node:path";
+import { listNotebooks } from "../../notebook/kernel/run_notebooks.ts";
+import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
+
+/** The compiler's output for these files in another project's folder, where no option is set. */
+async function errorsIn(files: Readonly<Record<string, string>>): Promise<string> {
+  return await inFolder(async (folder) => {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", "--quiet", "--no-lock", ...Object.keys(files)],
+      cwd: folder,
+      env: { NO_COLOR: "1" },
+    }).output();
+    const text = new TextDecoder().decode(stderr);
+    assertEquals(success, text === "", text);
+    return text;
+  });
+}
+
+/** The cells of each notebook as one program, as an editor and the kernel see them. */
+async function notebookPrograms(): Promise<[name: string, text: string][]> {
+  const folder = new URL("../../../notebooks/", import.meta.url).href;
+  return await Promise.all((await listNotebooks()).map(async (path) => {
+    const cells = codeCells(await readNotebook(path)).map(({ cell }) => cell.source);
+    const text = withUrls(cells.join("\n")).replaceAll('from "./', `from "${folder}`);
+    return [`${basename(path, ".ipynb")}.ts`, `${text}\nexport {};\n`] as [string, string];
+  }));
+}
+
+// `deno task check` checks the first two under the strictest options, and a check takes seconds.
+Deno.test("types, all examples and all notebooks are correct, and a wrong example is found", async () => {
+  const own = ["accepted.ts", "refused.ts"].map((name): [string, string] => [
+    name,
+    withUrls(documentText(`tests/project/typing/${name}`)),
+  ]);
+  const examples = examplesIn([...DOCUMENTS, ...SOURCES]);
+  const count = Object.keys(examples).length;
+  assert(count > 30, `${count} examples`);
+  const wrong = withUrls('import { login } from "./mod.ts";\nlogin("bearer eyJ");\n');
+  const errors = await errorsIn({
+    ...Object.fromEntries(own),
+    ...examples,
+    ...Object.fromEntries(await notebookPrograms()),
+    "wrong.ts": wrong,
+  });
+  // A module of ours in a place below an error explains that error.
+  const places = errors.split(/^(?:error: )?TS\d+ /m).slice(1)
+    .map((error) => /([\w.]+\.ts):\d+:\d+$/m.exec(error)?.[1]);
+  assertEquals([...new Set(places)], ["wrong.ts"], errors);
+});

@@ -1,0 +1,75 @@
+/**
+ * Deno for Windows: what only its files, paths and consoles do. `deno task windows` runs it on Linux,
+ * under Wine. This file types from outside, `files_test.ts` runs inside.
+ */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { repeatedPart } from "../../support/canaries.ts";
+import { isFile, lackOf, testNeeding } from "../../support/needs.ts";
+import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
+import { inTerminal, type Seen } from "../../support/terminal.ts";
+import { windowsCommand, windowsRoot } from "../../support/windows_command.ts";
+
+const { root, cli } = windowsRoot();
+
+const lack = isFile(`${root}/deno/deno.exe`)
+  ? await lackOf("python3", "-c", "import pty")
+  : { reason: "only on Linux, with Wine: deno task windows", installable: false };
+
+interface Desk {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly password: string;
+  login(...dialog: [awaited: string, answer: string][]): Promise<Seen>;
+}
+
+/** The command line in a console of Windows, whose settings lack user name and password. */
+function consoleTest(name: string, use: (desk: Desk) => Promise<void>): void {
+  testNeeding(lack, name, async () => {
+    await using sandbox = await startSandbox();
+    const password = crypto.randomUUID();
+    sandbox.addUser({ username: "ada", password });
+    const folder = await Deno.makeTempDir({ dir: `${root}/tmp`, prefix: "console-" });
+    try {
+      const { USERNAME: _, PASSWORD: __, ...others } = variablesOf(sandbox.settings);
+      await writeEnv(folder, others);
+      const command = ["run", "--quiet", "--no-lock", "-A", cli, "login", "--username", "ada"];
+      const login: Desk["login"] = (...dialog) =>
+        inTerminal([...LISTENING, ...windowsCommand(command, folder.slice(root.length))], dialog, {
+          cwd: folder,
+          env: {},
+        });
+      await use({ sandbox, folder, password, login });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
+/** Wine takes over the terminal when the console is read first: what comes before must not be lost. */
+const LISTENING = ["sh", "-c", 'stty raw -echo; "$0" "$@"'];
+
+const ASKED = "(host set in .env):";
+
+consoleTest("the console of Windows masks a password, and takes it", async (desk) => {
+  const seen = await desk.login([ASKED, `x\x7f${desk.password}\r`]);
+  assertStringIncludes(seen.screen, "Signed in as ada");
+  assertEquals(repeatedPart(seen.screen, [desk.password]), undefined);
+  assertMatch(await Deno.readTextFile(`${desk.folder}/.env`), /^ACCESS_TOKEN=eyJ/m);
+});
+
+consoleTest("Ctrl-C in a console cancels the prompt, and nothing is sent", async (desk) => {
+  const seen = await desk.login([ASKED, "x\x03"]);
+  assertEquals([seen.left, desk.sandbox.requests.length], [0, 0]);
+  assertEquals(seen.screen.includes("Signed in"), false);
+  assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
+});
+
+consoleTest(
+  "a letter in the console's own encoding is not sent, and the user is informed",
+  async (desk) => {
+    const seen = await desk.login([ASKED, "grün\r"]);
+    assertMatch(seen.screen.replace(/\s+/g, " "), /does not send UTF-8.*chcp 65001/);
+    assertEquals(desk.sandbox.requests.length, 0);
+  },
+);

@@ -1,0 +1,24 @@
+/** Commands of tests on Linux, run by Deno for Windows in a console of Windows. */
+import { neededVariables } from "../../support/child_deno.ts";
+import { CLI_PATH } from "../../support/cli_world.ts";
+import { windowsCommand, windowsRoot } from "../../support/windows_command.ts";
+
+/**
+ * Wine takes over the terminal when the console is read first: what comes before must not be lost.
+ * A console is as wide as its window, and lines that are folded are no lines to compare.
+ */
+const listening = (columns: number) =>
+  `stty raw -echo rows 50 cols ${columns}; "$0" "$@"; code=$?; stty sane; exit $code`;
+
+/** The same command there. Its folder must be in the root. */
+export function consoleCommand(
+  [, ...args]: string[],
+  { cwd, env, columns }: { cwd: string; env: Record<string, string>; columns?: number },
+): string[] {
+  const { root, cli } = windowsRoot();
+  const words = args.map((word) => word === CLI_PATH ? cli : word);
+  const needed = neededVariables();
+  const own = Object.entries(env).filter(([name]) => !Object.hasOwn(needed, name));
+  const command = windowsCommand(words, cwd.slice(root.length), Object.fromEntries(own));
+  return ["sh", "-c", listening(columns || 1_500), ...command];
+}

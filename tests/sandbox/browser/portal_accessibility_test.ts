@@ -1,0 +1,100 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { ChallengeError, createSession } from "../../../mod.ts";
+import { startSandbox } from "../../../src/sandbox/mod.ts";
+import {
+  chooseFromMenu,
+  chromiumTest,
+  openPage,
+  setClipboard,
+  signIn,
+} from "../../support/browser.ts";
+
+/** Runs axe-core's whole rule set and names what is wrong and where. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const [passes, ...found] = await page.evaluate<string[]>(
+    `axe.run().then(({ violations, passes }) => [
+      String(passes.length),
+      ...violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html)),
+    ])`,
+  );
+  assert(Number(passes) > 10, "axe-core did not run");
+  return found;
+}
+
+const SCREENS = [["light", 1280], ["dark", 360]] as const;
+
+chromiumTest(
+  "axe-core finds nothing in any state of the portal, light and wide or dark and narrow",
+  async (browser) => {
+    // The clock stands, so that no code changes while it is looked at.
+    const time = Date.now();
+    const challenge = ["EMAIL_OTP", "SOFTWARE_TOKEN_MFA"];
+    await using sandbox = await startSandbox({ challenge, now: () => time });
+    const { username, password } = sandbox.settings;
+    const { page, problems } = await openPage(browser);
+    // Otherwise this page reloads with the next code, even in the middle of a check.
+    await page.route("**/authenticator", async (route) => {
+      const response = await route.fetch();
+      const { refresh: _, ...headers } = response.headers();
+      await route.fulfill({ response, headers });
+    });
+
+    const check = async (state: string): Promise<void> => {
+      for (const [colorScheme, width] of SCREENS) {
+        // Colors are judged as they are, not in the middle of a transition.
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.setViewportSize({ width, height: 800 });
+        const what = `${state}, ${colorScheme}, ${width} px`;
+        assertEquals(await violations(page), [], what);
+        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        assertEquals(overflow, 0, `${what} fits into the width`);
+      }
+    };
+
+    await page.goto(sandbox.portalUrl);
+    await check("login");
+    await signIn(page, username, "not this one");
+    await check("wrong password");
+    await signIn(page, username, password);
+    await check("signed in");
+    await page.getByRole("button", { name: "User menu" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Copy Token" }).waitFor();
+    await check("menu open");
+    await page.keyboard.press("Escape");
+    await setClipboard(page, "denied");
+    await chooseFromMenu(page, "Copy Token");
+    await page.getByLabel("Token string").waitFor();
+    await check("clipboard refused");
+    await setClipboard(page, "granted");
+    await chooseFromMenu(page, "Copy Token");
+    await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+    await check("copied");
+    await page.getByRole("link", { name: "Messages" }).click();
+    await page.getByText("No messages yet.").waitFor();
+    await check("no messages");
+    await assertRejects(() => createSession(sandbox.settings).login(), ChallengeError);
+    await page.getByRole("link", { name: "Check for new messages" }).click();
+    await page.getByText(sandbox.codes[0]?.code ?? "").waitFor();
+    await check("a message");
+    await page.getByRole("link", { name: "Authenticator" }).click();
+    await page.getByText(await sandbox.totp()).waitFor();
+    await check("authenticator");
+    await page.getByLabel("Secret, or otpauth address").fill("not a secret");
+    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByText("This is not a secret of an authenticator").waitFor();
+    await check("not set up");
+    await page.getByRole("link", { name: "Data sets" }).click();
+    await chooseFromMenu(page, "Sign out");
+    await page.getByText("You are signed out.").waitFor();
+    await check("signed out");
+    await page.goto(`${sandbox.portalUrl}/nowhere`);
+    await check("not found");
+    // Chromium itself notes the status of a page that is not 2xx.
+    const rest = problems.filter((problem) => !/status of (422|404)/.test(problem));
+    assertEquals(rest, []);
+  },
+);

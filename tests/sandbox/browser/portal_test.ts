@@ -1,0 +1,146 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Page } from "playwright-core";
+import { createSession } from "../../../mod.ts";
+import { createSandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import {
+  chooseFromMenu,
+  chromiumTest,
+  copyPortalToken,
+  openPage,
+  type PortalAccess,
+  readClipboard,
+  setClipboard,
+  signIn,
+} from "../../support/browser.ts";
+
+const BEARER_JWT = /^bearer [\w-]+\.[\w-]+\.[\w-]+$/;
+
+async function enter(page: Page, sandbox: PortalAccess): Promise<void> {
+  await page.goto(sandbox.portalUrl);
+  await signIn(page, sandbox.settings.username, sandbox.settings.password);
+}
+
+async function text(page: Page, selector: string): Promise<string> {
+  return (await page.locator(selector).innerText()).replace(/\s+/g, " ").trim();
+}
+
+async function focused(page: Page): Promise<string> {
+  return (await page.locator(":focus").innerText()).trim();
+}
+
+chromiumTest(
+  "Copy Token puts a string on the clipboard that logs in as it is",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    const portalToken = await copyPortalToken(page, sandbox);
+    assertMatch(portalToken, BEARER_JWT);
+    assertMatch(
+      await text(page, '[role="status"]'),
+      /^Copied to the clipboard Valid until .*\d:\d\d/,
+    );
+    assert(!(await page.content()).includes(portalToken.slice("bearer ".length)));
+    // A login needs no other setting than the address of the API.
+    const session = createSession({ envFile: false, apiBaseUrl: sandbox.apiUrl });
+    const status = await session.login({ portalToken });
+    assertEquals([status.state, status.source, status.canRefresh], ["valid", "portal", false]);
+    const { username } = await session.fetchJson("/v1/whoami");
+    assertEquals([username, sandbox.requests], [sandbox.settings.username, []]);
+    assertEquals(problems, []);
+  },
+);
+
+chromiumTest("the user menu works with mouse and keyboard", async (browser) => {
+  await using sandbox = await startSandbox();
+  const { page, problems } = await openPage(browser);
+  await enter(page, sandbox);
+  const button = page.getByRole("button", { name: "User menu" });
+  const copy = page.getByRole("button", { name: "Copy Token" });
+  const { keyboard } = page;
+
+  await button.click();
+  assert(await copy.isVisible());
+  await button.click();
+  assert(!await copy.isVisible());
+  await button.click();
+  await page.getByRole("heading", { level: 1 }).click();
+  assert(!await copy.isVisible(), "a click outside closes");
+
+  for (const key of ["Enter", "Space"]) {
+    await button.focus();
+    await keyboard.press(key);
+    assert(await copy.isVisible(), key);
+    await keyboard.press("Tab");
+    assertEquals(await focused(page), "Copy Token");
+    await keyboard.press("Tab");
+    assertEquals(await focused(page), "Sign out");
+    await keyboard.press("Escape");
+    assert(!await copy.isVisible());
+    assertEquals(await page.locator(":focus").getAttribute("id"), "menu-button");
+  }
+  assertEquals(problems, []);
+});
+
+chromiumTest(
+  "Copy Token offers the string to copy by hand where the clipboard is refused",
+  async (browser) => {
+    await using sandbox = await startSandbox();
+    const { page, problems } = await openPage(browser);
+    await enter(page, sandbox);
+    await setClipboard(page, "denied");
+    await page.getByRole("button", { name: "User menu" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    const field = page.getByLabel("Token string");
+    await field.waitFor();
+    assertMatch(
+      await text(page, '[role="status"]'),
+      /^Press (Ctrl|Cmd)\+C to copy the token .*Valid/,
+    );
+    assertEquals(await field.isEditable(), false);
+    const selected = String(await page.evaluate("getSelection().toString()"));
+    assertMatch(selected, BEARER_JWT);
+
+    await page.keyboard.press("ControlOrMeta+c");
+    await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+    assertEquals(await field.inputValue(), "");
+    await setClipboard(page, "granted");
+    assertEquals(await readClipboard(page), selected);
+    assertEquals(problems, []);
+  },
+);
+
+chromiumTest(
+  "Copy Token offers the string if the page is not a secure context",
+  async (browser) => {
+    let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      ({ url, method, headers, body }) => handle(new Request(url, { method, headers, body })),
+    );
+    const portalUrl = `http://portal.test:${server.addr.port}`;
+    const elsewhere = "http://127.0.0.1:9";
+    await using sandbox = createSandbox({}, { portalUrl, authUrl: elsewhere, apiUrl: elsewhere });
+    handle = sandbox.handle;
+    const { page, problems } = await openPage(browser);
+    await enter(page, sandbox);
+    assertEquals(await page.evaluate("isSecureContext"), false);
+    await chooseFromMenu(page, "Copy Token");
+    await page.getByLabel("Token string").waitFor();
+    assertMatch(String(await page.evaluate("getSelection().toString()")), BEARER_JWT);
+    assertEquals(problems, []);
+    await page.close();
+  },
+);
+
+chromiumTest("login and sign-out work without script", async (browser) => {
+  await using sandbox = await startSandbox();
+  const { page, problems } = await openPage(browser, { javaScriptEnabled: false });
+  await page.goto(sandbox.portalUrl);
+  await enter(page, sandbox);
+  assertMatch(await text(page, "#token"), /Copy Token needs JavaScript/);
+  await chooseFromMenu(page, "Sign out");
+  await page.getByText("You are signed out.").waitFor();
+  assertEquals(problems, []);
+});

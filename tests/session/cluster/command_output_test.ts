@@ -1,0 +1,92 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createSession, type SessionOptions } from "../../../mod.ts";
+import { inFolder } from "../../support/child_deno.ts";
+import { rejection } from "../../support/portless.ts";
+import { jwt } from "../../support/answers.ts";
+import { printing, scriptCommand } from "../../support/token_command.ts";
+
+const HIDDEN = jwt({ sub: "somebody else" });
+const json = (fields: unknown) => printing(JSON.stringify(fields));
+const late = "console.log('\\n'.repeat(3e5)); console.log(Deno.args[0]);";
+const NO_TOKEN = /printed no token; make the command print only a token/;
+const TOO_LONG = /printed more than 256 KiB; make the command print only a token/;
+const WITHHELD = /status 1 and printed: \[withheld/;
+const cases: [string, SessionOptions["tokenCommand"], RegExp][] = [
+  ["is missing", ["no-such-program-here"], /program no-such-program-here was not found/],
+  [
+    "fails",
+    printing("", 3, "one\ntwo: no session there"),
+    /status 3 and printed: two: no session there; run the command/,
+  ],
+  ["fails and says a secret", printing("", 1, `rejected ${HIDDEN}`), WITHHELD],
+  ["fails and repeats the password", printing("", 1, "wrong: Pass-word-1"), WITHHELD],
+  ["prints noise", printing(`Welcome to the cluster\n${HIDDEN}`), NO_TOKEN],
+  ["prints nothing", printing(""), NO_TOKEN],
+  ["prints JSON of others", json({ token: HIDDEN }), NO_TOKEN],
+  ["prints an odd time", json({ access_token: HIDDEN, expires_at: 17 }), NO_TOKEN],
+  ["prints much, and then a token", scriptCommand(late, HIDDEN), TOO_LONG],
+  [
+    "prints an ended token",
+    printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })),
+    /token that expired 10 minutes ago by this computer's clock/,
+  ],
+  ["has an open quote", "ssh 'node", /a quote is not closed/],
+];
+for (const [what, tokenCommand = "", message] of cases) {
+  Deno.test(`a command that ${what} is an error, which quotes nothing that it printed`, async () => {
+    const password = "Pass-word-1";
+    const session = createSession({ apiBaseUrl: "https://api.example", password, tokenCommand });
+    const error = await rejection(session.authFetch("/v1/stations"));
+    assertMatch(error.message, message);
+    assertEquals(error.code, what === "has an open quote" ? "INVALID_SETTING" : "TOKEN_COMMAND");
+    const shown = `${error.stack}${Deno.inspect(error)}`;
+    for (const secret of [HIDDEN.slice(0, 12), HIDDEN.slice(-12), "Pass-word"]) {
+      assertEquals(shown.includes(secret), false, what);
+    }
+  });
+}
+
+/** Leaves a process running that has the same output, and tells where to find it. */
+const BEHIND = "const { pid } = new Deno.Command(Deno.execPath(), { stdin: 'null', " +
+  "args: ['eval', 'setInterval(() => {}, 1e6)'] }).spawn();" +
+  "Deno.writeTextFileSync(Deno.args[0], `${pid}`);";
+for (
+  const [what, ending, outcome] of [
+    ["prints a token", "console.log('a'.repeat(30)); Deno.exit();", /^a{30}$/],
+    [
+      "fails",
+      "console.error('no session there'); Deno.exit(4);",
+      /status 4 and printed: no session there;/,
+    ],
+  ] as const
+) {
+  Deno.test(`a command that ${what} has ended, even if a background process keeps its output open`, () =>
+    inFolder(async (folder) => {
+      const command = scriptCommand(BEHIND + ending, `${folder}/pid`);
+      // It would take all of that time.
+      const session = createSession({ tokenCommand: command, timeoutMs: 600_000 });
+      const told = await session.accessToken().catch(({ message }) => message);
+      Deno.kill(Number(await Deno.readTextFile(`${folder}/pid`)), "SIGKILL");
+      assertMatch(told, outcome);
+    }));
+}
+
+const lines: [string, shown: boolean][] = [
+  ["password=Gehe1m", false],
+  ['{"password": "Gehe1m"}', false],
+  ["+ curl -u ada:Gehe1m https://host/x", false],
+  ["https://ada:Gehe1m@host/x not found", false],
+  ["authorization: Basic YWRhOkdlaGUxbQ==", false],
+  ["ada@host: Permission denied (publickey,password).", true],
+  ["ssh: Could not resolve hostname login-node: Name or service not known", true],
+  ["platform-auth: There is no session; run platform-auth login first", true],
+];
+for (const [line, shown] of lines) {
+  const name = shown ? line : line.slice(0, 24);
+  Deno.test(`a last line is ${shown ? "shown" : "withheld, as it may contain a secret"}: ${name}`, async () => {
+    const session = createSession({ tokenCommand: printing("", 1, line) });
+    const { message } = await rejection(session.accessToken());
+    const printed = shown ? line : "[withheld: it may contain a secret]";
+    assert(message.includes(` ended with status 1 and printed: ${printed}; run`), message);
+  });
+}

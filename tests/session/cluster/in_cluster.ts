@@ -1,0 +1,68 @@
+/** Sessions of many machines: tokens from a command, and a store that all of them reach. */
+import type { createSession, SessionOptions } from "../../../mod.ts";
+import type { SandboxOptions } from "../../../src/sandbox/mod.ts";
+import { newStoreKey } from "../../../src/session/sealing.ts";
+import { inFolder } from "../../support/child_deno.ts";
+import { testNeeding } from "../../support/needs.ts";
+import { type Portless, portless, statusOf, type TestOptions } from "../../support/portless.ts";
+import { NO_REDIS, type RedisServer, startRedis } from "../../support/redis_server.ts";
+
+/** Two machines, a store, and a provider whose refresh tokens are replaced with each use. */
+export interface Cluster {
+  readonly server: RedisServer;
+  readonly world: Portless;
+  readonly store: SessionOptions;
+  session(more?: TestOptions): ReturnType<typeof createSession>;
+}
+
+/**
+ * Registers a test in a cluster, which needs Redis.
+ * @param isKept Whether the store finds its data again after a kill.
+ */
+export function clusterTest(
+  name: string,
+  use: (cluster: Cluster) => Promise<void>,
+  { isKept = true, sandbox }: { isKept?: boolean; sandbox?: SandboxOptions } = {},
+): void {
+  testNeeding(NO_REDIS, name, () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder, isKept);
+      // Whoever waits for the store waits in real time, but not for long.
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        await pause(Math.min(ms, 20), signal);
+        if (signal?.aborted !== true) world.clock.advance(ms / 1_000);
+      };
+      await using world = portless({
+        sandbox: { rotateRefreshTokens: true, ...sandbox },
+        session: { sleep, timeout: patient },
+      });
+      const store = { store: server.url, storeKey: newStoreKey() };
+      await use({
+        server,
+        world,
+        store,
+        session: (more) => world.another({ ...store, ...more }),
+      });
+    }));
+}
+
+/** A busy machine takes longer to respond than a call with a valid token waits. */
+export function patient(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms <= 250 ? 5_000 : ms);
+}
+
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+    function done() {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}
+
+/** The status of a call. */
+export const call = (session: { authFetch: ReturnType<typeof createSession>["authFetch"] }) =>
+  statusOf(session.authFetch("/v1/whoami"));

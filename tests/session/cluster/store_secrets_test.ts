@@ -1,0 +1,125 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { newStoreKey } from "../../../src/session/sealing.ts";
+import { makeCertificates, NO_OPENSSL } from "../../support/tls_and_proxy.ts";
+import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
+import { freePort } from "../../support/free_port.ts";
+import { testNeeding } from "../../support/needs.ts";
+import { portless, rejection } from "../../support/portless.ts";
+import { jwt } from "../../support/answers.ts";
+import { call, clusterTest } from "./in_cluster.ts";
+import { listenIn, NO_REDIS, startRedis } from "../../support/redis_server.ts";
+
+clusterTest(
+  "no token is on the wire or in the database",
+  async ({ server, session, world, store }) => {
+    using wire = listenIn(server.port);
+    const overheard = { store: `redis://127.0.0.1:${wire.port}` };
+    const [one, other] = [session(overheard), session(overheard)];
+    await one.login();
+    const tokens = [await one.accessToken()];
+    world.clock.advance(3_000);
+    await other.refresh();
+    tokens.push(await other.accessToken());
+    await one.refresh();
+    const places = { wire: wire.heard(), database: await server.dump() };
+    for (const [place, text] of Object.entries(places)) {
+      assert(text.includes("platform-auth:2:{"), `${place}: the key is there`);
+      // Parts are enough: of each token, and of the names beside them, encoded as they might be.
+      for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
+        for (const part of [secret, btoa(secret)]) {
+          assertEquals(text.includes(part.slice(0, 24)), false, `${place} shows a secret`);
+        }
+      }
+    }
+    // Without encryption, the recording contains the secrets.
+    const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
+    await plain.login();
+    assert(wire.heard().includes(await plain.accessToken()));
+  },
+);
+
+clusterTest(
+  "a store key works in both base64 alphabets",
+  async ({ session }) => {
+    // All signs in which the two alphabets differ.
+    const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
+    const [plain, web] = [bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" })];
+    assertMatch(plain, /^[+/]{40,}.*=$/);
+    const keys = [plain, web.replace("=", "")];
+    const tokens = new Set<string>();
+    for (const writer of keys) {
+      await session({ storeKey: writer }).login({ force: true });
+      for (const storeKey of keys) tokens.add(await session({ storeKey }).accessToken());
+    }
+    assertEquals(tokens.size, keys.length);
+  },
+);
+
+clusterTest(
+  "with another key, or none, the session in the store is ignored, and the error says why",
+  async ({ session }) => {
+    await session().login();
+    for (const storeKey of [newStoreKey(), ""]) {
+      const error = await rejection(call(session({ storeKey })));
+      assertEquals(error.code, "NO_SESSION");
+      assertMatch(
+        error.message,
+        /saved with another AUTH_STORE_KEY or by an earlier version, or was changed since, and is ignored; set the same key on all machines, or run/,
+      );
+    }
+  },
+);
+
+testNeeding(
+  NO_REDIS ?? NO_OPENSSL,
+  "over TLS the store must have a certificate that this machine trusts",
+  () =>
+    inFolder(async (folder) => {
+      const { ca } = await makeCertificates(folder);
+      const port = freePort();
+      const tls = { port: `${port}`, "auth-clients": "no", "ca-cert-file": ca };
+      const files = { "cert-file": `${folder}/own.pem`, "key-file": `${folder}/own.key` };
+      const more = Object.entries({ ...tls, ...files }).flatMap((
+        [name, value],
+      ) => [`--tls-${name}`, value]);
+      await using _server = await startRedis(folder, true, more);
+      const store = `rediss://localhost:${port}`;
+      await using world = portless();
+      const error = await rejection(world.another({ store }).accessToken());
+      assertMatch(error.message, /no trusted TLS connection; .*DENO_TLS_CA_STORE=.*DENO_CERT/);
+      const script = `
+        import { createSession } from ${JSON.stringify(MOD_URL)};
+        const session = createSession({ store: ${JSON.stringify(store)} });
+        await session.login({ portalToken: "bearer ${jwt({ exp: 4e9 })}" });
+        const other = createSession({ store: ${JSON.stringify(store)} });
+        await other.accessToken();
+        console.log(other.status().source, other.status().warnings.length);`;
+      const flags = [`--allow-net=localhost:${port}`, "--allow-env"];
+      const told = await runScript(script, { cwd: folder, flags, env: { DENO_CERT: ca } });
+      assertEquals([told.stdout, told.stderr], ["store 0\n", ""]);
+    }),
+);
+
+Deno.test("over TLS without a key the session warns that its tokens are not encrypted", () =>
+  inFolder(async (folder) => {
+    // Nobody is there. The address is this machine's, but not by its name.
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_URL)};
+      for (const storeKey of ["", ${JSON.stringify(newStoreKey())}]) {
+        const session = createSession({ store: "rediss://0.0.0.0:1", storeKey, timeoutMs: 20 });
+        await session.accessToken().catch(({ code }) => console.log(code));
+        console.log(session.status().warnings.filter((it) => it.includes("encrypted")).join());
+      }`;
+    const { stdout } = await runScript(script, {
+      cwd: folder,
+      flags: ["--allow-net", "--allow-env"],
+    });
+    assertEquals(stdout.split("\n"), [
+      "STORE_UNREACHABLE",
+      "the tokens are not encrypted in the store at 0.0.0.0:1; set AUTH_STORE_KEY to " +
+      "the output of platform-auth store-key, on all machines",
+      "STORE_UNREACHABLE",
+      "",
+      "",
+    ]);
+  }));

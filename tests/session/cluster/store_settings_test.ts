@@ -1,0 +1,132 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession, type SessionOptions } from "../../../mod.ts";
+import { newStoreKey } from "../../../src/session/sealing.ts";
+import { inFolder, MOD_URL, neededVariables, runScript } from "../../support/child_deno.ts";
+import { CLI_PATH } from "../../support/cli_world.ts";
+import { testNeeding } from "../../support/needs.ts";
+import { portless, rejection } from "../../support/portless.ts";
+import { jwt } from "../../support/answers.ts";
+import { printing } from "../../support/token_command.ts";
+import { call } from "./in_cluster.ts";
+import { NO_REDIS, startRedis } from "../../support/redis_server.ts";
+
+const NO_ADDRESS =
+  /it is not an address such as rediss:.*correct the address \(write a literal % as %25\)/;
+const cases: [string, SessionOptions, string, RegExp][] = [
+  ...[
+    "127.0.0.1:6379",
+    "redis://127.0.0.1/0?password=Gehe1m",
+    "redis://:Gehe1m%word@127.0.0.1",
+  ].map((store): typeof cases[number] => [
+    `the address ${store}`,
+    { store },
+    "INVALID_SETTING",
+    NO_ADDRESS,
+  ]),
+  [
+    "plain text",
+    { store: "redis://10.1.2.3" },
+    "INVALID_SETTING",
+    /stored there without encryption/,
+  ],
+  [
+    "a short key",
+    { store: "redis://127.0.0.1", storeKey: "c2hvcnQ" },
+    "INVALID_SETTING",
+    /not a key of 43 characters; generate one with/,
+  ],
+  [
+    "a host that is not permitted",
+    { store: "rediss://store.example" },
+    "PERMISSION",
+    /: --allow-net=store.example:6379 is missing; run: deno run .*store.example/,
+  ],
+];
+for (const [what, options, code, message] of cases) {
+  Deno.test(`a store with ${what} is ${code}, before anything is sent`, async () => {
+    await using world = portless();
+    const session = world.another(options);
+    for (const attempt of [() => session.login(), () => call(session), () => session.logout()]) {
+      const error = await rejection(attempt());
+      assertEquals(error.code, code, error.message);
+      assertMatch(error.message, message);
+      assertEquals(Deno.inspect(error).includes("Gehe1m"), false);
+    }
+    assertEquals(world.sent, []);
+  });
+}
+
+Deno.test("a store is not used by a session with a token command", async () => {
+  await using world = portless();
+  const store = "redis://127.0.0.1:1";
+  const session = world.another({ store, tokenCommand: printing(jwt({ exp: 4e9 })) });
+  await session.accessToken();
+  const { source, warnings } = session.status();
+  assertEquals([source, warnings], ["command", []]);
+  const { checks } = await session.doctor();
+  assertEquals(checks.find(({ name }) => name === "permissions")?.message.includes(":1"), false);
+});
+
+Deno.test("with a token command, doctor() does not try a login, and says so", async () => {
+  await using world = portless();
+  const session = world.another({ tokenCommand: printing(jwt({ exp: 4e9 })) });
+  const logins = async (login: boolean) =>
+    (await session.doctor({ login })).checks.filter(({ name }) => name === "login");
+  assertEquals(await logins(false), []);
+  assertEquals(await logins(true), [{
+    name: "login",
+    level: "skip",
+    message: "not tried: the tokens come from AUTH_TOKEN_COMMAND (tokenCommand)",
+    fix: "run platform-auth doctor --login where the command runs",
+  }]);
+  assertEquals(world.sent, []);
+});
+
+testNeeding(
+  NO_REDIS,
+  "platform-auth status tells of the session in the store",
+  () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder);
+      const store = { store: server.url, storeKey: newStoreKey() };
+      const env = {
+        AUTH_STORE: store.store,
+        AUTH_STORE_KEY: store.storeKey,
+        AUTH_ENV_FILE: "false",
+        ...neededVariables(),
+      };
+      const status = async () => {
+        const args = ["run", "--quiet", "--no-prompt", "--no-lock", "-A", CLI_PATH, "status"];
+        const child = new Deno.Command(Deno.execPath(), { args, cwd: folder, clearEnv: true, env });
+        const { code, stdout, stderr } = await child.output();
+        const [text, errors] = [stdout, stderr].map((each) => new TextDecoder().decode(each));
+        return `${code} ${text?.split(/[·\n]/)[0]?.trim()}${errors}`;
+      };
+      assertEquals(await status(), "3 ○ Not signed in");
+      await createSession(store).login({ portalToken: `bearer ${jwt({ sub: "ada", exp: 4e9 })}` });
+      assertEquals(await status(), "0 ● Signed in as ada");
+      env.AUTH_STORE_KEY = "short";
+      assertMatch(await status(), /^1 platform-auth: Cannot use AUTH_STORE_KEY/);
+    }),
+);
+
+Deno.test("without a network and the package of the store the first use says what to fetch", () =>
+  inFolder(async (folder) => {
+    const script = `
+      import { createSession } from ${JSON.stringify(MOD_URL)};
+      const session = createSession({ store: "redis://127.0.0.1:9" });
+      for (const use of [session.login, session.accessToken, session.logout]) {
+        await use().catch(({ code, message }) => console.log(code, message));
+      }
+      const { checks } = await session.doctor();
+      console.log(checks.find(({ name }) => name === "store").level);`;
+    const flags = ["--cached-only", "--allow-net=127.0.0.1:9", "--allow-env"];
+    const env = { DENO_DIR: `${folder}/empty` };
+    const { stdout } = await runScript(script, { cwd: folder, flags, env });
+    const [login, token, logout, level] = stdout.trim().split("\n");
+    assertMatch(
+      login ?? "",
+      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@5\.12\.1`, then/,
+    );
+    assertEquals([token, logout, level], [login, login, "fail"]);
+  }));

@@ -1,0 +1,138 @@
+/**
+ * Processes that use a session on a `.env`. Run as a script, it is one of them. The folder tests that
+ * several processes share a `.env`, and that one that is killed harms nobody.
+ */
+import {
+  AuthError,
+  authFetch,
+  createSession,
+  type Session,
+  type SessionOptions,
+  status,
+} from "../../../mod.ts";
+import { IMPORT_FLAGS } from "../../support/child_deno.ts";
+import { TextLineStream } from "../../support/text_lines.ts";
+
+/** The report of a process about its calls. */
+export interface Report {
+  /** The number of responses by status, and of errors by code. */
+  readonly outcomes: Record<string, number>;
+  /** SHA-256 of each token that went to the API. */
+  readonly tokens: string[];
+  readonly warnings: string[];
+}
+
+/** A process that was started. */
+export interface ClientProcess {
+  /** Resolves when the process waits before its work, or has begun it. */
+  readonly ready: Promise<void>;
+  /** Lets it begin. */
+  go(): Promise<void>;
+  /** Its report at the end. */
+  readonly report: Promise<Report>;
+  kill(signal: Deno.Signal): void;
+  readonly ended: Promise<Deno.CommandStatus>;
+}
+
+/** The options of its session, or where its default session is to find its settings. */
+export type ClientOptions = SessionOptions | {
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+};
+
+/**
+ * Starts a process with a session.
+ *
+ * - `call`: waits for `go()`, makes that many calls at once, and reports
+ * - `churn`: logs in, refreshes and saves without pause until it is killed
+ */
+export function startClient(
+  work: "call" | "churn",
+  options: ClientOptions,
+  calls = 0,
+): ClientProcess {
+  const given = "env" in options ? "default" : JSON.stringify(options);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--quiet", "--no-prompt", "-A", ...IMPORT_FLAGS],
+      ...[import.meta.url, work, given, `${calls}`],
+    ],
+    ...("env" in options && { ...options, clearEnv: true }),
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const lines = child.stdout.pipeThrough(new TextLineStream()).getReader();
+  const commands = child.stdin.getWriter();
+  const ready = lines.read().then(({ value }) => {
+    if (value !== "ready") throw new Error("the process ended before it was ready");
+  });
+  const report = Promise.withResolvers<Report>();
+  return {
+    ready,
+    async go() {
+      await ready;
+      await commands.write(new TextEncoder().encode("go\n"));
+      lines.read().then(({ value }) => report.resolve(JSON.parse(value ?? "null")))
+        .catch(report.reject);
+    },
+    report: report.promise,
+    kill: (signal) => child.kill(signal),
+    ended: child.status.finally(async () => {
+      await commands.close().catch(() => {});
+      await lines.cancel();
+    }),
+  };
+}
+
+async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return new Uint8Array(bytes).toHex();
+}
+
+async function call(
+  session: Pick<Session, "authFetch" | "status">,
+  calls: number,
+): Promise<Report> {
+  const used = new Set<string>();
+  const plain = globalThis.fetch;
+  globalThis.fetch = (input, init) => {
+    const token = new Headers(init?.headers).get("authorization");
+    if (token !== null) used.add(token);
+    return plain(input, init);
+  };
+  session.status();
+  console.log("ready");
+  const lines = Deno.stdin.readable.pipeThrough(new TextLineStream()).getReader();
+  await lines.read();
+  await lines.cancel();
+  const outcomes: Record<string, number> = {};
+  const one = async () => {
+    const outcome = await session.authFetch("/v1/whoami").then(async (answer) => {
+      await answer.body?.cancel();
+      return String(answer.status);
+    }, (error) => error instanceof AuthError ? error.code : String(error));
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  await Promise.all(Array.from({ length: calls }, one));
+  const tokens = await Promise.all([...used].map(digest));
+  return { outcomes, tokens, warnings: session.status().warnings };
+}
+
+async function churn(session: Session): Promise<never> {
+  await session.login({ force: true });
+  console.log("ready");
+  for (let round = 1;; round++) {
+    if (round % 3 === 0) await session.login({ force: true });
+    else await session.refresh();
+  }
+}
+
+if (import.meta.main) {
+  const [work, options = "", calls] = Deno.args;
+  const session = options === "default"
+    ? { authFetch, status }
+    : createSession(JSON.parse(options));
+  if (work === "churn" && "login" in session) await churn(session);
+  console.log(JSON.stringify(await call(session, Number(calls))));
+}

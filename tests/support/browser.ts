@@ -1,0 +1,140 @@
+/**
+ * A real Chromium, and what people do in it. The folder tests the portal, the cards and notebooks in
+ * Jupyter as a person meets them; without Chromium or Jupyter its tests are ignored and say so.
+ */
+import { type Browser, chromium, type Page } from "playwright-core";
+import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "./needs.ts";
+import "./sandbox_key.ts";
+
+/** A page and what went wrong in it. */
+export interface WatchedPage {
+  page: Page;
+  /** Errors, refusals by the content security policy, requests beyond loopback. */
+  problems: string[];
+}
+
+/** The facts about a running sandbox that a visit to the portal needs. */
+export interface PortalAccess {
+  portalUrl: string;
+  settings: { username: string; password: string };
+}
+
+/** Path of the Chromium to test with: `CHROMIUM_PATH`, else the first of the usual names on `PATH`. */
+function findChromium(): string | undefined {
+  const given = Deno.env.get("CHROMIUM_PATH");
+  if (given) return isFile(given) ? given : undefined;
+  return commandPath("chromium", "chromium-browser", "google-chrome");
+}
+
+/** Why no browser can be started. */
+export const noChromium: Lack | undefined = findChromium()
+  ? undefined
+  : notInstalled("no Chromium found on PATH; install chromium or set CHROMIUM_PATH");
+
+/**
+ * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
+ * which it takes for loopback.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  return await chromium.launch({
+    executablePath: findChromium() ?? "",
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-breakpad",
+      "--no-proxy-server",
+      "--host-resolver-rules=MAP portal.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    ],
+  });
+}
+
+let ofThisFile: Browser | undefined;
+
+Deno.test.beforeAll(async () => {
+  if (noChromium === undefined) ofThisFile = await launchBrowser();
+});
+Deno.test.afterAll(() => ofThisFile?.close());
+
+/**
+ * Registers a test with Chromium. Starting Chromium takes longer than most tests, so the tests of a
+ * file share one. Each test has separate contexts, which end with it.
+ */
+export function chromiumTest(
+  name: string,
+  fn: (browser: Browser, t: Deno.TestContext) => Promise<void>,
+  lack: Lack | undefined = undefined,
+): void {
+  testNeeding(lack ?? noChromium, name, async (t) => {
+    const browser = ofThisFile;
+    if (!browser) throw new Error(`Cannot start the browser: ${noChromium?.reason}`);
+    try {
+      await fn(browser, t);
+    } finally {
+      for (const context of browser.contexts()) await context.close();
+    }
+  });
+}
+
+/** Opens a page with separate cookies and permissions. */
+export async function openPage(
+  browser: Browser,
+  options: { javaScriptEnabled?: boolean; deviceScaleFactor?: number } = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ locale: "en-US", ...options });
+  context.setDefaultTimeout(60_000);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("request", (request) => {
+    const { hostname } = new URL(request.url());
+    if (!["127.0.0.1", "localhost", "portal.test"].includes(hostname)) problems.push(request.url());
+  });
+  return { page, problems };
+}
+
+/** Fills in the login form, sends it and waits for the page that follows. */
+export async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  const loaded = page.waitForEvent("load");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await loaded;
+}
+
+/** Allows or refuses the page's origin the clipboard. */
+export async function setClipboard(page: Page, state: "granted" | "denied"): Promise<void> {
+  // Chromium refuses every permission that is not in the list, the ordinary one to write included.
+  const permissions = state === "granted" ? ["clipboard-read", "clipboard-write"] : [];
+  await page.context().clearPermissions();
+  await page.context().grantPermissions(permissions, { origin: new URL(page.url()).origin });
+}
+
+/** The content of the clipboard, read by the page itself. */
+export async function readClipboard(page: Page): Promise<string> {
+  return String(await page.evaluate("navigator.clipboard.readText()"));
+}
+
+/** Opens the user menu at the upper right and chooses one of its items. */
+export async function chooseFromMenu(page: Page, item: "Copy Token" | "Sign out"): Promise<void> {
+  await page.getByRole("button", { name: "User menu" }).click();
+  await page.getByRole("button", { name: item }).click();
+}
+
+/** Does what a person does for a portal token: log in, "Copy Token", and paste. */
+export async function copyPortalToken(page: Page, sandbox: PortalAccess): Promise<string> {
+  await page.goto(sandbox.portalUrl);
+  await signIn(page, sandbox.settings.username, sandbox.settings.password);
+  await setClipboard(page, "granted");
+  await chooseFromMenu(page, "Copy Token");
+  await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+  return await readClipboard(page);
+}

@@ -19,7 +19,7 @@ const PUBLIC: readonly [specifier: RegExp, path: string][] = [
 
 /** A text in which the public modules are named by their addresses. */
 export function withUrls(text: string): string {
-  let found = text.replaceAll("../../", ROOT.href);
+  let found = text.replaceAll(/(\.\.\/){2,3}/g, ROOT.href);
   for (const [specifier, path] of PUBLIC) {
     found = found.replaceAll(specifier, JSON.stringify(new URL(path, ROOT).href));
   }

@@ -42,7 +42,7 @@ export function rawAnswer(
 
 /** Reads a `data/golden_*.http`, kept with plain line ends and one after the body. */
 export async function readGolden(name: string): Promise<RawRequest> {
-  const text = await Deno.readTextFile(new URL(`../data/${name}`, import.meta.url));
+  const text = await Deno.readTextFile(new URL(`./data/${name}`, import.meta.url));
   const wire = text.replaceAll(/\r?\n/g, "\r\n").replace(/\r\n$/, "");
   return parseRaw(new TextEncoder().encode(wire));
 }

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import * as mod from "../mod.ts";
 import { assertHides, canaries } from "./support/canaries.ts";
-import { portless, rejection } from "./support/portless.ts";
+import { portless, rejection, signedIn } from "./support/portless.ts";
 
 // Cells are not type-checked, so these tests bypass the types, as a cell does.
 // deno-lint-ignore no-explicit-any -- what a cell may pass
@@ -64,8 +64,7 @@ for (const [name, calls] of Object.entries(WRONG)) {
   const takesOptions = !["authFetch", "parsePortalToken", "computeSecretHash"].includes(name);
 
   Deno.test(`${name}() with wrong arguments is a TypeError that shows no secret`, async () => {
-    await using world = portless();
-    await world.session.login();
+    await using world = await signedIn();
     const loose: Record<string, Anything> = { ...mod, ...world.session };
     for (const values of calls) {
       const error = await rejection((async () => await loose[name](...values))());

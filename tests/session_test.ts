@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../mod.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
-import { linesOf, portless, rejection } from "./support/portless.ts";
+import { linesOf, portless, rejection, signedIn } from "./support/portless.ts";
 
 Deno.test("nothing is read before the first use", async () => {
   await using world = portless({ file: true });
@@ -15,8 +15,7 @@ Deno.test("nothing is read before the first use", async () => {
 });
 
 Deno.test("the first call after a restart resumes from the file, without a login", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   assertEquals((await world.another().authFetch("/v1/whoami")).status, 200);
   assertEquals(world.sent.length, 1);
   world.clock.advance(3_000);
@@ -27,8 +26,7 @@ Deno.test("the first call after a restart resumes from the file, without a login
 });
 
 Deno.test("a REFRESH_TOKEN alone in the file is a session", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const { REFRESH_TOKEN } = linesOf(world.envFile);
   Deno.writeTextFileSync(world.envFile, `REFRESH_TOKEN=${REFRESH_TOKEN}\n`);
   const next = world.another();
@@ -49,8 +47,7 @@ Deno.test("a portal string in the file is accepted as it was copied", async () =
 });
 
 Deno.test("stored tokens of another client are ignored and reported", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const other = world.another({ clientId: "another-client" });
   const { state, warnings } = other.status();
   assertEquals(state, "none");

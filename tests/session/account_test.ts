@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { cardHtml } from "../../src/show/card.ts";
 import { statusView } from "../../src/show/status_view.ts";
-import { linesOf, portless, rejection } from "../support/portless.ts";
+import { linesOf, portless, rejection, signedIn } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 import { inFolder } from "../support/child_deno.ts";
 
@@ -60,8 +60,7 @@ Deno.test("login() does not keep a portal token that the API rejected", async ()
 });
 
 Deno.test("a refresh that is rejected after a 401 removes the refresh token, in memory and in the file", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   world.sandbox.expireAccessTokens();
   world.sandbox.revokeRefreshTokens();
   for (let time = 0; time < 2; time++) {
@@ -132,8 +131,7 @@ Deno.test("an ACCESS_TOKEN in a .env is used if another line or the token shows 
 });
 
 Deno.test("tokens go only to the provider that issued them", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const sent = world.sent.length;
   const other = world.another({ authUrl: "https://another-provider.example" });
   const { state, notices } = other.status();

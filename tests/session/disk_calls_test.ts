@@ -1,11 +1,10 @@
 /** The disk accesses of a refresh. On a home folder in a network, each of them is slow. */
 import { assert, assertEquals } from "@std/assert";
 import { diskCalls } from "../support/disk_calls.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 
 Deno.test("a hundred calls with an expired session access the disk as often as one", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const asked = async (calls: number) => {
     world.clock.advance(3_000);
     return await diskCalls(async () => {
@@ -20,8 +19,7 @@ Deno.test("a hundred calls with an expired session access the disk as often as o
 });
 
 Deno.test("a call with a valid token does not access the disk", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   // The first call asks which proxies are named.
   await world.session.authFetch("/v1/whoami");
   const counts = await diskCalls(async () => {

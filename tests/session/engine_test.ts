@@ -1,11 +1,10 @@
 /** How a session uses its store. */
 import { assertEquals } from "@std/assert";
 import { makeSession } from "../../src/session.ts";
-import { linesOf, portless } from "../support/portless.ts";
+import { linesOf, portless, signedIn } from "../support/portless.ts";
 
 Deno.test("status() shows the settings that the next call uses, as the .env has them now", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   assertEquals(world.session.status().portalUrl, undefined);
   await Deno.writeTextFile(world.envFile, "PORTAL_URL=https://portal.example\n", { append: true });
   const { portalUrl, state } = world.session.status();

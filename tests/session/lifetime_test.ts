@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { SessionExpiredError } from "../../mod.ts";
-import { portless, type PortlessOptions, rejection } from "../support/portless.ts";
+import { portless, type PortlessOptions, rejection, signedIn } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 
-/** A world whose tokens last that long and need no signature, so that thousands are cheap. */
+/** A world whose tokens last so many seconds and have no signature, so that thousands are cheap. */
 function lasting(seconds: number, options: PortlessOptions = {}): ReturnType<typeof portless> {
   return portless({
     provider: () => tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: seconds }),
@@ -32,7 +32,7 @@ for (
     [86_400, 86_098, 86_177],
   ] as const
 ) {
-  Deno.test(`a token of ${seconds} seconds is refreshed once, shortly before its end`, async () => {
+  Deno.test(`a token of ${seconds} seconds is refreshed shortly before it expires`, async () => {
     for (let i = 0; i < 10; i++) {
       const after = await firstRefreshAfter(seconds);
       assert(after >= earliest && after <= latest, `refreshed after ${after} seconds`);
@@ -40,40 +40,22 @@ for (
   });
 }
 
-Deno.test("an early refresh is spread by chance", async () => {
+Deno.test("sessions with equal tokens refresh at different times", async () => {
   const times = new Set<number>();
   for (let i = 0; i < 30; i++) times.add(await firstRefreshAfter(86_400));
   assert(times.size > 5, `30 sessions refreshed at ${times.size} different seconds`);
 });
 
-Deno.test("the lifetime is ExpiresIn, whatever the token says of itself", async () => {
-  const iat = 1_000;
-  await using world = portless({
-    provider: () =>
-      tokenAnswer({ AccessToken: jwt({ iat, exp: iat + 60 }), RefreshToken: "r", ExpiresIn: 1800 }),
-  });
-  await world.session.login();
-  world.clock.advance(1_500);
-  await world.session.accessToken();
-  assertEquals(world.refreshes(), 0);
-  assertEquals(world.session.status().state, "valid");
-});
-
-Deno.test("without ExpiresIn the lifetime is exp - iat, whatever the clocks say", async () => {
-  for (const ExpiresIn of [undefined, 0]) {
-    await using world = portless({
-      provider: () =>
-        tokenAnswer({ AccessToken: jwt({ iat: 1_000, exp: 1_600 }), RefreshToken: "r", ExpiresIn }),
-    });
+Deno.test("a token lives for ExpiresIn, or for exp - iat if the response has no ExpiresIn", async () => {
+  const AccessToken = jwt({ iat: 1_000, exp: 1_600 });
+  for (const [ExpiresIn, seconds] of [[1_800, 1_800], [undefined, 600], [0, 600]] as const) {
+    await using world = portless({ provider: () => tokenAnswer({ AccessToken, ExpiresIn }) });
     const { accessTokenExpiresAt } = await world.session.login();
-    assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 600_000));
-    world.clock.advance(590);
-    await world.session.accessToken();
-    assertEquals(world.refreshes(), 1);
+    assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + seconds * 1_000));
   }
 });
 
-Deno.test("a token of unknown expiry is refreshed only after a 401", async () => {
+Deno.test("a token without a known expiry is refreshed only after a 401", async () => {
   for (const token of ["opaque", jwt({ exp: 4_000_000_000 })]) {
     let good = token;
     await using world = portless({
@@ -98,7 +80,7 @@ Deno.test("a token of unknown expiry is refreshed only after a 401", async () =>
   }
 });
 
-Deno.test("the lifetime of a token is measured from the request, even if the provider is slow", async () => {
+Deno.test("the lifetime of a token starts with the request, even if the provider is slow", async () => {
   await using world = lasting(1_800);
   const start = world.clock.now();
   const held = world.hold();
@@ -109,7 +91,7 @@ Deno.test("the lifetime of a token is measured from the request, even if the pro
   assertEquals((await login).accessTokenExpiresAt, new Date(start + 1_800_000));
 });
 
-Deno.test("an expired token that cannot be refreshed fails before any request", async () => {
+Deno.test("a call with an expired token that cannot be refreshed fails before any request", async () => {
   await using world = portless();
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.clock.advance(1_801);
@@ -128,9 +110,8 @@ Deno.test("an expired token that cannot be refreshed fails before any request", 
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("if an early refresh fails, the valid token is used, with a warning, and the refresh is not repeated at once", async () => {
-  await using world = portless();
-  await world.session.login();
+Deno.test("a call uses the valid token if an early refresh fails, with a warning and a pause", async () => {
+  await using world = await signedIn();
   const token = await world.session.accessToken();
   world.clock.advance(1_670);
   world.sandbox.failures.push({ at: "token", status: 503 });
@@ -141,17 +122,16 @@ Deno.test("if an early refresh fails, the valid token is used, with a warning, a
   assert(warnings.some((it) => it.includes("still valid")), warnings.join());
   world.clock.advance(20);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  assertEquals(world.refreshes(), tried, "it is not repeated at once");
+  assertEquals(world.refreshes(), tried, "no refresh within 30 seconds");
   world.clock.advance(15);
   world.sandbox.failures.length = 0;
   await world.session.accessToken();
-  assertEquals(world.refreshes(), tried + 1, "it tries again");
+  assertEquals(world.refreshes(), tried + 1);
   assertEquals(world.session.status().warnings, []);
 });
 
-Deno.test("a token that expires while its refresh fails is an error", async () => {
-  await using world = portless();
-  await world.session.login();
+Deno.test("a call fails if its token expires while refreshes fail", async () => {
+  await using world = await signedIn();
   world.clock.advance(1_780);
   world.sandbox.failures.push({ at: "token", status: 503 });
   await world.session.accessToken();
@@ -161,9 +141,8 @@ Deno.test("a token that expires while its refresh fails is an error", async () =
   assertEquals(world.called.length, 0);
 });
 
-Deno.test("accessToken() refreshes a token that expires before the requested time", async () => {
-  await using world = portless();
-  await world.session.login();
+Deno.test("accessToken() refreshes a token that expires within minValidSeconds", async () => {
+  await using world = await signedIn();
   const token = await world.session.accessToken();
   world.clock.advance(1_000);
   assertEquals(await world.session.accessToken({ minValidSeconds: 700 }), token);
@@ -171,7 +150,7 @@ Deno.test("accessToken() refreshes a token that expires before the requested tim
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("accessToken() asks for no new token on every call if no token lasts as long as wanted", async () => {
+Deno.test("accessToken() does not refresh on every call if no token lasts for minValidSeconds", async () => {
   await using world = lasting(20, { session: { random: () => 0.5 } });
   await world.session.login();
   const wanted = { minValidSeconds: 3_600 };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
-import { linesOf, portless, rejection } from "../support/portless.ts";
+import { linesOf, portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 Deno.test("login() with user name and password returns a status and keeps the tokens", async () => {
@@ -33,8 +33,7 @@ Deno.test("login() with user name and password returns a status and keeps the to
 });
 
 Deno.test("login() keeps a valid session, without a request", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const token = await world.session.accessToken();
   await world.session.login();
   await world.session.login({});
@@ -46,8 +45,7 @@ Deno.test("login() keeps a valid session, without a request", async () => {
 });
 
 Deno.test("a plain login() whose refresh fails for a passing reason throws and sends no password", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   world.clock.advance(3_000);
   world.sandbox.failures.push({ at: "token", status: 503 });
   assertEquals((await rejection(world.session.login())).code, "SERVER_ERROR");
@@ -64,13 +62,12 @@ Deno.test("login() logs in if the refresh is refused for good, whatever the reas
     ["ForbiddenException", "no"],
   ] as const;
   for (const [name, message] of refusals) {
-    await using world = portless({
+    await using world = await signedIn({
       provider: (sent) =>
         sent.flow === "USER_PASSWORD_AUTH"
           ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
           : errorAnswer(name, message),
     });
-    await world.session.login();
     world.clock.advance(3_000);
     assertEquals((await world.session.login()).source, "password", name);
     assertEquals(world.logins(), 2);
@@ -78,8 +75,7 @@ Deno.test("login() logs in if the refresh is refused for good, whatever the reas
 });
 
 Deno.test("login() logs in again if an option requires it", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   const { username = "", password = "" } = world.options;
   const wishes = [
     { force: true },
@@ -138,8 +134,7 @@ Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file"
 });
 
 Deno.test("a portal string without a current access token is refused and changes nothing", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const before = Deno.readTextFileSync(world.envFile);
   const ended = await world.sandbox.portalToken();
   world.clock.advance(1_800);
@@ -193,8 +188,7 @@ Deno.test("the fix for a missing password contains no command or file that does 
 });
 
 Deno.test("a wrong password leaves the session and the file as they were", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const before = Deno.readTextFileSync(world.envFile);
   const error = await rejection(world.session.login({ password: "Wrong-Password-1" }));
   assertEquals(error.code, "INVALID_CREDENTIALS");
@@ -204,8 +198,7 @@ Deno.test("a wrong password leaves the session and the file as they were", async
 });
 
 Deno.test("aborting a login changes nothing", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const token = await world.session.accessToken();
   const file = await Deno.readTextFile(world.envFile);
   const before = world.session.status();

@@ -1,7 +1,7 @@
 /** Refreshes, logins and logouts of one session: one at a time, in the order of the calls. */
 import { assert, assertEquals } from "@std/assert";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
-import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
+import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { makeSession } from "../../src/session.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 
@@ -32,8 +32,7 @@ async function hanging(world: Portless, timeouts: HeldTimeouts) {
 }
 
 Deno.test("refresh() and then logout() are served in this order", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   world.clock.advance(EXPIRED);
   const refresh = world.session.refresh();
   const out = world.session.logout();
@@ -118,7 +117,7 @@ Deno.test("a refresh that a login or a logout ended leaves no notice", async () 
 
 Deno.test("refresh() that waits behind a login is served by that login", async () => {
   let count = 0;
-  await using world = portless({
+  await using world = await signedIn({
     file: true,
     provider: () =>
       tokenAnswer({
@@ -127,7 +126,6 @@ Deno.test("refresh() that waits behind a login is served by that login", async (
         ExpiresIn: 1_800,
       }),
   });
-  await world.session.login();
   const { sync } = Deno.FsFile.prototype;
   let refresh: Promise<unknown> | undefined;
   // The login is on its way to the disk.
@@ -148,8 +146,7 @@ Deno.test("refresh() that waits behind a login is served by that login", async (
 });
 
 Deno.test("a login that is aborted as it gets the lock is not applied", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
   const abort = new AbortController();
   const { tryLockSync } = Deno.FsFile.prototype;
@@ -174,8 +171,7 @@ const saves: [string, (world: Portless) => Promise<unknown>, string][] = [
 ];
 for (const [what, save, expected] of saves) {
   Deno.test(`${what} tokens that another program saves at the same moment`, async () => {
-    await using world = portless({ file: true });
-    await world.session.login();
+    await using world = await signedIn({ file: true });
     const { sync } = Deno.FsFile.prototype;
     // The new file is on its way to the disk.
     Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
@@ -214,8 +210,7 @@ Deno.test("a login for an account that was replaced is discarded, and an earlier
 for (const file of [true, false]) {
   const where = file ? "on a file" : "in memory";
   Deno.test(`logouts at once all report the one that went furthest, ${where}`, async () => {
-    await using world = portless({ file });
-    await world.session.login();
+    await using world = await signedIn({ file });
     const results = await Promise.all([
       world.session.logout(),
       world.session.logout({ everywhere: true }),

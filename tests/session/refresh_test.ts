@@ -1,13 +1,12 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { SessionExpiredError } from "../../mod.ts";
-import { linesOf, portless, rejection } from "../support/portless.ts";
+import { linesOf, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 
 Deno.test("one refresh serves 100 concurrent calls on an expired token", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   world.clock.advance(EXPIRED);
   const answers = await Promise.all(
     Array.from({ length: 100 }, () => world.session.authFetch("/v1/whoami")),
@@ -21,8 +20,7 @@ Deno.test("one refresh serves 100 concurrent calls on an expired token", async (
 });
 
 Deno.test("each refresh() asks the provider, even if the token is still valid", async () => {
-  await using world = portless();
-  await world.session.login();
+  await using world = await signedIn();
   const first = await world.session.accessToken();
   await world.session.refresh();
   const second = await world.session.accessToken();
@@ -32,8 +30,7 @@ Deno.test("each refresh() asks the provider, even if the token is still valid", 
 });
 
 Deno.test("a refresh keeps the refresh token if the response contains none", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const before = linesOf(world.envFile);
   world.clock.advance(60);
   await world.session.refresh();
@@ -46,8 +43,7 @@ Deno.test("a refresh keeps the refresh token if the response contains none", asy
 
 Deno.test("a rejected refresh reports whether the login is older than 30 days", async () => {
   for (const [days, code] of [[1, "REFRESH_REJECTED"], [31, "REFRESH_WINDOW_OVER"]] as const) {
-    await using world = portless({ file: true });
-    await world.session.login();
+    await using world = await signedIn({ file: true });
     world.clock.advance(days * 86_400);
     world.sandbox.revokeRefreshTokens();
     const error = await rejection(world.session.refresh());
@@ -61,8 +57,7 @@ Deno.test("a rejected refresh reports whether the login is older than 30 days", 
 });
 
 Deno.test("a rejected refresh keeps a valid access token", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+  await using world = await signedIn({ file: true });
   const token = await world.session.accessToken();
   world.sandbox.revokeRefreshTokens();
   assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
@@ -86,8 +81,7 @@ Deno.test("a refresh token that was already used is distinguished from one that 
     [expired, 40, "REFRESH_WINDOW_OVER", /the login is 40 days old/],
   ] as const;
   for (const [answer, days, code, told] of cases) {
-    await using world = portless({ file: true });
-    await world.session.login();
+    await using world = await signedIn({ file: true });
     world.clock.advance(days * 86_400);
     const next = world.another({ fetch: () => Promise.resolve(answer()) });
     const error = await rejection(next.refresh());

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import data from "../../support/data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";
 import { Secret } from "../../../src/platform/secret.ts";
-import { portless, rejection, type Sent } from "../../support/portless.ts";
+import { portless, rejection, type Sent, signedIn } from "../../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../../support/answers.ts";
 
 for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
@@ -86,8 +86,10 @@ for (
   const [trackDevices, rotateRefreshTokens] of [[true, "get-tokens"], ["ask", true]] as const
 ) {
   Deno.test(`a session can be refreshed in a pool that tracks devices (${trackDevices}, ${rotateRefreshTokens})`, async () => {
-    await using world = portless({ file: true, sandbox: { trackDevices, rotateRefreshTokens } });
-    await world.session.login();
+    await using world = await signedIn({
+      file: true,
+      sandbox: { trackDevices, rotateRefreshTokens },
+    });
     const [{ deviceKey, confirmed, name, verifier } = {}, ...more] = world.sandbox.devices;
     assertEquals([confirmed, name, more], [true, "platform-auth", []]);
     const sent = world.sent.find(({ flow }) => flow === "ConfirmDevice")?.body;

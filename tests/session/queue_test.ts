@@ -3,18 +3,19 @@ import { assert, assertEquals } from "@std/assert";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { makeSession } from "../../src/session.ts";
-import { jwt, tokenAnswer } from "../support/answers.ts";
+import { tokenAnswer, TOKENS } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 /** Time for which a login or a logout waits for a refresh, in milliseconds. */
 const PATIENCE_MS = 3_000;
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
-async function turns(count = 20): Promise<void> {
-  for (let each = 0; each < count; each++) await turn();
+/** Lets everything happen that needs no further event. */
+async function turns(): Promise<void> {
+  for (let each = 0; each < 20; each++) await turn();
 }
 
-/** A session with an expired token, whose refresh gets its response when the test lets it. */
+/** A session with an expired token, and a refresh whose response waits for `release()`. */
 async function refreshing(world: Portless) {
   await world.session.login();
   world.clock.advance(EXPIRED);
@@ -24,40 +25,47 @@ async function refreshing(world: Portless) {
   return { call, release: held.release };
 }
 
-/** A session with a refresh that gets no response, and timeouts that the test controls. */
+/** The same with timeouts that the test controls, for a refresh that fails. */
 async function hanging(world: Portless, timeouts: HeldTimeouts) {
   const { call, release } = await refreshing(world);
   const refresh = rejection(call);
   return { refresh, release, endWait: () => timeouts.pass(PATIENCE_MS) };
 }
 
-Deno.test("refresh() and then logout() are served in this order", async () => {
-  await using world = await signedIn({ file: true });
-  world.clock.advance(EXPIRED);
-  const refresh = world.session.refresh();
-  const out = world.session.logout();
-  assertEquals((await refresh).source, "refresh");
-  assertEquals([(await out).ended, world.session.status().state], ["provider", "none"]);
-});
+/** Saves the session, and lets something happen before the new file is on the disk. */
+async function duringSave(save: () => Promise<unknown>, event: () => unknown): Promise<void> {
+  const { sync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.sync = async function () {
+    Deno.FsFile.prototype.sync = sync;
+    await event();
+    await sync.call(this);
+  };
+  try {
+    await save();
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+}
 
-Deno.test("logout() revokes the refresh token that a refresh in progress brings", async () => {
+Deno.test("logout() revokes the refresh token that a refresh in progress obtains", async () => {
   await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
   const { call, release } = await refreshing(world);
   const before = linesOf(world.envFile).REFRESH_TOKEN;
   const out = world.session.logout();
   release();
-  await Promise.all([call, out]);
+  await call;
+  assertEquals([(await out).ended, world.session.status().state], ["provider", "none"]);
   const { flow, body } = world.sent.at(-1) ?? {};
   assertEquals([flow, body?.Token === before], ["RevokeToken", false]);
 });
 
-Deno.test("logout() waits at most three seconds for a refresh, whose callers get NO_SESSION", async () => {
+Deno.test("a refresh that takes longer than three seconds is ended by logout() with NO_SESSION", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });
   const { refresh, release, endWait } = await hanging(world, timeouts);
   const out = world.session.logout();
   await turns();
-  assert(linesOf(world.envFile).ACCESS_TOKEN, "the refresh may still be answered");
+  assert(linesOf(world.envFile).ACCESS_TOKEN, "the tokens are kept while the refresh may succeed");
   endWait();
   assertEquals((await refresh).code, "NO_SESSION");
   while (linesOf(world.envFile).ACCESS_TOKEN !== undefined) await turn();
@@ -77,7 +85,7 @@ Deno.test("logout() does not wait for a token command", async () => {
   assertEquals((await call).code, "NO_SESSION");
 });
 
-Deno.test("login() waits at most three seconds for a refresh, whose callers get TIMEOUT", async () => {
+Deno.test("a refresh that takes longer than three seconds is ended by login() with TIMEOUT", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });
   const { refresh, endWait } = await hanging(world, timeouts);
@@ -90,7 +98,7 @@ Deno.test("login() waits at most three seconds for a refresh, whose callers get 
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
 });
 
-Deno.test("a refresh that a login or a logout ended leaves no notice", async () => {
+Deno.test("a refresh that is ended by login() or logout() leaves no notice", async () => {
   for (const end of ["login", "logout"] as const) {
     for (const isEarly of [true, false]) {
       using timeouts = heldTimeouts();
@@ -115,37 +123,23 @@ Deno.test("a refresh that a login or a logout ended leaves no notice", async () 
   }
 });
 
-Deno.test("refresh() that waits behind a login is served by that login", async () => {
+Deno.test("refresh() during a login returns the tokens of that login", async () => {
   let count = 0;
   await using world = await signedIn({
     file: true,
-    provider: () =>
-      tokenAnswer({
-        AccessToken: jwt({ n: ++count }),
-        RefreshToken: `r${count}`,
-        ExpiresIn: 1_800,
-      }),
+    provider: () => tokenAnswer({ ...TOKENS, AccessToken: `token-${++count}` }),
   });
-  const { sync } = Deno.FsFile.prototype;
+  world.clock.advance(1);
   let refresh: Promise<unknown> | undefined;
-  // The login is on its way to the disk.
-  Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
-    Deno.FsFile.prototype.sync = sync;
+  await duringSave(() => world.session.login({ force: true }), async () => {
     refresh = world.session.refresh();
     await turns();
-    await sync.call(this);
-  };
-  try {
-    world.clock.advance(1);
-    await world.session.login({ force: true });
-  } finally {
-    Deno.FsFile.prototype.sync = sync;
-  }
+  });
   await refresh;
   assertEquals([world.logins(), world.refreshes()], [2, 0]);
 });
 
-Deno.test("a login that is aborted as it gets the lock is not applied", async () => {
+Deno.test("a login that is aborted just after it got the lock changes nothing", async () => {
   await using world = await signedIn({ file: true });
   const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
   const abort = new AbortController();
@@ -165,31 +159,23 @@ Deno.test("a login that is aborted as it gets the lock is not applied", async ()
   assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
 });
 
-const saves: [string, (world: Portless) => Promise<unknown>, string][] = [
+const SAVES: [string, (world: Portless) => Promise<unknown>, string][] = [
   ["a login replaces", (world) => world.session.login({ portalToken: "bearer mine" }), "mine"],
   ["a refresh adopts", (world) => world.session.refresh(), "theirs"],
 ];
-for (const [what, save, expected] of saves) {
+for (const [what, save, expected] of SAVES) {
   Deno.test(`${what} tokens that another program saves at the same moment`, async () => {
     await using world = await signedIn({ file: true });
-    const { sync } = Deno.FsFile.prototype;
-    // The new file is on its way to the disk.
-    Deno.FsFile.prototype.sync = async function (this: Deno.FsFile) {
-      Deno.FsFile.prototype.sync = sync;
-      Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=theirs\nREFRESH_TOKEN=r\n");
-      await sync.call(this);
-    };
-    try {
-      await save(world);
-    } finally {
-      Deno.FsFile.prototype.sync = sync;
-    }
+    await duringSave(
+      () => save(world),
+      () => Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=theirs\nREFRESH_TOKEN=r\n"),
+    );
     const { ACCESS_TOKEN } = linesOf(world.envFile);
     assertEquals([ACCESS_TOKEN, await world.session.accessToken()], [expected, expected]);
   });
 }
 
-Deno.test("a login for an account that was replaced is discarded, and an earlier logout is not", async () => {
+Deno.test("configure() with another account discards a login that waits, but no earlier logout", async () => {
   await using world = portless({ file: true });
   const options = { ...world.options, envFile: world.envFile };
   const session = makeSession(options, false);
@@ -207,22 +193,19 @@ Deno.test("a login for an account that was replaced is discarded, and an earlier
   assertEquals(linesOf(world.envFile), {});
 });
 
-for (const file of [true, false]) {
-  const where = file ? "on a file" : "in memory";
-  Deno.test(`logouts at once all report the one that went furthest, ${where}`, async () => {
-    await using world = await signedIn({ file });
-    const results = await Promise.all([
-      world.session.logout(),
-      world.session.logout({ everywhere: true }),
-      world.session.logout(),
-    ]);
-    assertEquals(results.map(({ ended }) => ended), ["everywhere", "everywhere", "everywhere"]);
-    assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "GlobalSignOut"]);
-  });
-}
+Deno.test("simultaneous logouts send one request and all report what it ended", async () => {
+  await using world = await signedIn();
+  const results = await Promise.all([
+    world.session.logout(),
+    world.session.logout({ everywhere: true }),
+    world.session.logout(),
+  ]);
+  assertEquals(results.map(({ ended }) => ended), ["everywhere", "everywhere", "everywhere"]);
+  assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "GlobalSignOut"]);
+});
 
-for (const [what, isBefore] of [["at once with", true], ["after", false]] as const) {
-  Deno.test(`logout() ${what} an aborted logout ends the session`, async () => {
+for (const [when, isBefore] of [["beside", true], ["after", false]] as const) {
+  Deno.test(`logout() ${when} an aborted logout ends the session`, async () => {
     await using world = portless({ file: true });
     const { call, release } = await refreshing(world);
     const abort = new AbortController();

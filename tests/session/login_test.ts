@@ -32,7 +32,7 @@ Deno.test("login() with user name and password returns a status and keeps the to
   }
 });
 
-Deno.test("login() keeps a valid session, without a request", async () => {
+Deno.test("login() keeps a valid session and sends nothing", async () => {
   await using world = await signedIn({ file: true });
   const token = await world.session.accessToken();
   await world.session.login();
@@ -44,7 +44,7 @@ Deno.test("login() keeps a valid session, without a request", async () => {
   assertEquals(world.sent.length, 1);
 });
 
-Deno.test("a plain login() whose refresh fails for a passing reason throws and sends no password", async () => {
+Deno.test("login() sends no password if a refresh fails for a transient reason", async () => {
   await using world = await signedIn({ file: true });
   world.clock.advance(3_000);
   world.sandbox.failures.push({ at: "token", status: 503 });
@@ -55,7 +55,7 @@ Deno.test("a plain login() whose refresh fails for a passing reason throws and s
   assertEquals(world.logins(), 1);
 });
 
-Deno.test("login() logs in if the refresh is refused for good, whatever the reason", async () => {
+Deno.test("login() sends the password if the provider refuses the refresh for good", async () => {
   const refusals = [
     ["InvalidParameterException", "Initiate Auth method not supported."],
     ["NotAuthorizedException", "Refresh Token has expired"],
@@ -74,7 +74,7 @@ Deno.test("login() logs in if the refresh is refused for good, whatever the reas
   }
 });
 
-Deno.test("login() logs in again if an option requires it", async () => {
+Deno.test("login() with force, a strategy or credentials always sends the password", async () => {
   await using world = await signedIn();
   const { username = "", password = "" } = world.options;
   const wishes = [
@@ -92,7 +92,7 @@ Deno.test("login() logs in again if an option requires it", async () => {
   }
 });
 
-Deno.test("login() does not send the password of another user", async () => {
+Deno.test("login() never sends the password of another user", async () => {
   await using world = portless({ session: { prompt: () => null } });
   const error = await rejection(
     world.session.login({ username: "grace", strategy: "environment" }),
@@ -102,7 +102,7 @@ Deno.test("login() does not send the password of another user", async () => {
   assert(!passwords.includes(world.options.password), "the password belongs to another name");
 });
 
-Deno.test("a portal login needs no other setting, and its status says that it cannot be refreshed", async () => {
+Deno.test("a portal login needs no other setting and cannot be refreshed", async () => {
   await using world = portless();
   const { clientId: _, clientSecret: __, userPoolId: ___, authUrl: ____, ...rest } = world.options;
   const session = createSession(rest);
@@ -121,7 +121,7 @@ Deno.test("a portal login needs no other setting, and its status says that it ca
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file", async () => {
+Deno.test("a portal login removes REFRESH_TOKEN and AUTHENTICATED_AT from the .env", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "# mine\nOTHER=1\n");
   await world.session.login();
@@ -133,25 +133,21 @@ Deno.test("a portal login clears REFRESH_TOKEN and AUTHENTICATED_AT in the file"
   assert(Deno.readTextFileSync(world.envFile).startsWith("# mine\nOTHER=1\n"));
 });
 
-Deno.test("a portal string without a current access token is refused and changes nothing", async () => {
+Deno.test("login() refuses an expired or incomplete portal string and changes nothing", async () => {
   await using world = await signedIn({ file: true });
   const before = Deno.readTextFileSync(world.envFile);
   const ended = await world.sandbox.portalToken();
   world.clock.advance(1_800);
-  for (
-    const portalToken of ["", "bearer", "bearer ", "two words here", "not\u00a0a\u00a0token", ended]
-  ) {
+  for (const portalToken of ["", "two words here", ended.slice(0, 40), ended]) {
     const error = await rejection(world.session.login({ portalToken }));
-    assertInstanceOf(error, ConfigError);
     assertEquals(error.code, "INVALID_PORTAL_TOKEN");
-    assert(error.message.includes("portal"), error.message);
     assert(!error.message.includes(ended.slice(7, 40)), "the token is not repeated");
   }
   assertEquals(Deno.readTextFileSync(world.envFile), before);
   assertEquals(world.session.status().state, "refreshable");
 });
 
-Deno.test("the environment strategy lists all that is missing, at once, and how to get it", async () => {
+Deno.test("the environment strategy lists all missing settings and how to get them", async () => {
   const session = createSession({ envFile: false, fetch: () => Promise.reject(new Error("sent")) });
   const error = await rejection(session.login({ strategy: "environment" }));
   assertInstanceOf(error, ConfigError);
@@ -164,7 +160,7 @@ Deno.test("the environment strategy lists all that is missing, at once, and how 
   assertMatch(error.message, /support channel/);
 });
 
-Deno.test("the fix for a missing password contains no command or file that does not help", async () => {
+Deno.test("the fix for missing settings names only places and commands that help", async () => {
   await using world = portless();
   const { password: _, ...rest } = world.options;
   const { envFile } = world;
@@ -187,7 +183,7 @@ Deno.test("the fix for a missing password contains no command or file that does 
   );
 });
 
-Deno.test("a wrong password leaves the session and the file as they were", async () => {
+Deno.test("a wrong password leaves the session and the .env unchanged", async () => {
   await using world = await signedIn({ file: true });
   const before = Deno.readTextFileSync(world.envFile);
   const error = await rejection(world.session.login({ password: "Wrong-Password-1" }));
@@ -197,27 +193,7 @@ Deno.test("a wrong password leaves the session and the file as they were", async
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 
-Deno.test("aborting a login changes nothing", async () => {
-  await using world = await signedIn({ file: true });
-  const token = await world.session.accessToken();
-  const file = await Deno.readTextFile(world.envFile);
-  const before = world.session.status();
-  const held = world.hold();
-  const controller = new AbortController();
-  const login = rejection(world.session.login({ force: true, signal: controller.signal }));
-  await held.arrived;
-  controller.abort(new Error("not now"));
-  assertEquals((await login).message, "not now");
-  held.release();
-  // The late response has arrived by then.
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  assertEquals(world.session.status(), before);
-  assertEquals(await world.session.accessToken(), token);
-  assertEquals(await Deno.readTextFile(world.envFile), file);
-  assertEquals([world.logins(), world.refreshes()], [2, 0]);
-});
-
-Deno.test("an unknown strategy is refused with the option and its valid values", async () => {
+Deno.test("the error for an unknown strategy lists the valid ones", async () => {
   await using world = portless();
   const strategy = "magic" as "auto";
   const { message } = await rejection(world.session.login({ strategy }));

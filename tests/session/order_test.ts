@@ -1,10 +1,10 @@
-/** Several sessions on one store: what was written last counts, whatever the times in the tokens. */
+/** Several sessions on one `.env`: the last writer wins, regardless of the times in the tokens. */
 import { assert, assertEquals } from "@std/assert";
 import { linesOf, type Portless, portless, type PortlessOptions } from "../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
-/** Who waits for the lock beside the file waits in real time. */
+/** Waits for the lock take real time, because another session holds it. */
 const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
 
 function shared(given: PortlessOptions = {}): Portless {
@@ -17,7 +17,7 @@ function writeTokens(world: Portless, access: string, refresh = ""): void {
   Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);
 }
 
-Deno.test("a refresh token that another process rotated is used after a refusal of the old one", async () => {
+Deno.test("a refresh that is refused is repeated with the refresh token that another process saved", async () => {
   await using world = shared({
     provider: ({ flow, parameters }) =>
       flow === "USER_PASSWORD_AUTH"
@@ -37,7 +37,7 @@ Deno.test("a refresh token that another process rotated is used after a refusal 
   assertEquals([await call, linesOf(world.envFile).REFRESH_TOKEN], ["a3", "r3"]);
 });
 
-Deno.test("a save that fails does not bring the file's old tokens back", async () => {
+Deno.test("a save that fails does not bring back the old tokens of the .env", async () => {
   await using world = shared();
   const folder = world.envFile.replace(/[\\/]\.env$/, "");
   await world.session.login();
@@ -51,7 +51,7 @@ Deno.test("a save that fails does not bring the file's old tokens back", async (
   assertEquals(world.session.status().source, "portal");
 });
 
-Deno.test("a call that receives a 401 is sent at most three times, whatever others save", async () => {
+Deno.test("a call that receives 401s is sent at most three times, whatever others save", async () => {
   await using world = shared({
     api: (_, count) => {
       writeTokens(world, `saved-meanwhile-${count}`, "with-its-refresh-token");

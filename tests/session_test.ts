@@ -46,17 +46,27 @@ Deno.test("a portal string in the .env is accepted as it was copied", async () =
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("stored tokens of another client are ignored and reported", async () => {
-  await using world = await signedIn({ file: true });
-  const other = world.another({ clientId: "another-client" });
-  const { state, warnings } = other.status();
-  assertEquals(state, "none");
-  assertMatch(warnings.join(), /an app client other than APP_CLIENT_ID/);
-  const error = await rejection(other.authFetch("/v1/whoami"));
-  assertEquals(error.code, "NO_SESSION");
-  assertMatch(error.message, /an app client other than APP_CLIENT_ID/);
-  assertEquals(world.another().status().state, "valid");
-});
+const OTHER_ACCOUNTS = [
+  ["client", { clientId: "another-client" }, /an app client other than APP_CLIENT_ID/],
+  ["provider", { authUrl: "https://another-provider.example" }, /was issued by .*, not by AUTH_URL/],
+] as const;
+for (const [what, other, reason] of OTHER_ACCOUNTS) {
+  Deno.test(`stored tokens of another ${what} are ignored, reported and kept`, async () => {
+    await using world = await signedIn({ file: true });
+    const session = world.another(other);
+    const { state, notices: [notice] } = session.status();
+    assertEquals([state, notice?.code], ["none", "STORED_IGNORED"]);
+    assertMatch(notice?.problem ?? "", reason);
+    for (const call of [session.refresh(), session.authFetch("/v1/whoami")]) {
+      const { code, message } = await rejection(call);
+      assertEquals(code, "NO_SESSION");
+      assertMatch(message, reason);
+    }
+    assertEquals(world.another().status().state, "valid");
+    assertEquals((await session.logout()).ended, "here");
+    assertEquals([world.sent.length, world.called.length], [1, 0]);
+  });
+}
 
 Deno.test("logout() removes the tokens from memory and .env, and leaves the other lines", async () => {
   await using world = portless({ file: true });

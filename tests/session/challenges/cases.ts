@@ -1,15 +1,20 @@
 /**
- * Further steps of a login: here as data, which all ways to answer them share. The kernel's tests and
- * those of the command line use it, too.
+ * The further steps of a login as data, for all ways to answer them. The tests of the kernel and of
+ * the command line use it, too.
  */
 import { type Answers, type Challenge, ChallengeError, type SessionStatus } from "../../../mod.ts";
 import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
-import { portless, type PortlessOptions } from "../../support/portless.ts";
+import {
+  type Portless,
+  portless,
+  type PortlessOptions,
+  rejection,
+} from "../../support/portless.ts";
 
-/** A question of the provider, and the user's answer. */
+/** A challenge of the provider, and the user's answer. */
 export interface Turn {
   readonly challenge: string;
-  /** Which answer to this question it is. Default: the first. */
+  /** The number of the answer to this challenge. Default: 1. */
   readonly attempt?: number;
   /** The text that a person reads. */
   readonly says: RegExp;
@@ -23,14 +28,14 @@ export interface ChallengeCase {
   readonly title: string;
   readonly user: Pick<NewUser, "challenge" | "email" | "phone">;
   readonly turns: readonly Turn[];
-  /** The steps of the login that a user has to have made before, by title. */
+  /** The title of a case that the user completes first. */
   readonly before?: string;
 }
 
-/** The name of everybody in these cases. */
+/** The user name in all cases. */
 export const USERNAME = "ada";
 
-/** Made at run time, as the provider's policy wants it. */
+/** Made at run time, to satisfy the provider's policy. */
 export const NEW_PASSWORD = `Aa1!${crypto.randomUUID()}`;
 
 const newest = (sandbox: Sandbox) => sandbox.codes.at(-1)?.code ?? "";
@@ -53,7 +58,7 @@ const setup: Turn = {
 const mail: Turn = {
   challenge: "EMAIL_OTP",
   says: /^Code that was sent by e-mail to a\*\*\*@e\*\*\*:$/,
-  // As it is copied from a mail.
+  // With blanks, as copied from an e-mail.
   answer: (sandbox) => ({ EMAIL_OTP_CODE: ` ${newest(sandbox).replace(/(.{4})/, "$1 ")}` }),
 };
 const sms = (name: "SMS_MFA" | "SMS_OTP"): Turn => ({
@@ -166,7 +171,7 @@ export function typedFor(answers: Answers): string[] {
   });
 }
 
-/** Answers a login by `respond()`, as the next cells of a notebook do. */
+/** Answers the steps of a login with `respond()`, as the next cells of a notebook do. */
 export async function respondTo(
   login: Promise<SessionStatus>,
   answer: (challenge: Challenge) => Answers | Promise<Answers>,
@@ -192,10 +197,22 @@ export function worldOf(user: ChallengeCase["user"], options: PortlessOptions = 
   return world;
 }
 
-/** A user whose logins want a code by e-mail. */
+/** A user whose logins require a code sent by e-mail. */
 export const BY_MAIL: ChallengeCase["user"] = { challenge: "EMAIL_OTP", email: "ada@example.org" };
 
 /** The outcome of an answer: the code of its error, or the state. */
 export async function outcome(answered: Promise<{ state: string }>): Promise<string> {
   return await answered.then(({ state }) => state, (error) => error.code ?? error.name);
+}
+
+/** The error of a login that stops at its first step. */
+export async function stopped({ session }: Portless): Promise<ChallengeError> {
+  const error = await rejection(session.login({ strategy: "environment" }));
+  if (!(error instanceof ChallengeError)) throw error;
+  return error;
+}
+
+/** The right answer to `BY_MAIL`. */
+export function codeByMail({ sandbox }: Portless): Answers {
+  return { EMAIL_OTP_CODE: newest(sandbox) };
 }

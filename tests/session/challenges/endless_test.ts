@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type Ask, ChallengeError } from "../../../mod.ts";
+import type { Ask } from "../../../mod.ts";
 import { tokenAnswer } from "../../support/answers.ts";
+import { stopped } from "./cases.ts";
 import {
   type Portless,
   portless,
@@ -8,7 +9,7 @@ import {
   rejection,
 } from "../../support/portless.ts";
 
-/** A provider that asks for one further step after the other, and takes so long for each answer. */
+/** A provider that requires one further step after the other, and takes so long for each response. */
 function endless(secondsEach: number, options: PortlessOptions = {}, steps = Infinity): Portless {
   const world: Portless = portless({
     ...options,
@@ -34,7 +35,7 @@ Deno.test("a login stops after 20 further steps", async () => {
   assertEquals(world.sent.length, 21);
 });
 
-Deno.test("each request of a login has its own time limit, however long the user takes to answer", async () => {
+Deno.test("each request of a login has its own time limit, which excludes the time for an answer", async () => {
   const slowly = (answer: () => unknown) => () => {
     world.clock.advance(120);
     return answer();
@@ -48,7 +49,7 @@ Deno.test("each request of a login has its own time limit, however long the user
   assertEquals(world.sent.length, 8);
 });
 
-Deno.test("parameters of a challenge that are not text are read unchanged, like their names", async () => {
+Deno.test("a challenge with names of object members or values that are not text is read", async () => {
   const odd = {
     userAttributes: { toString: 1, email: "ada@example.org" },
     requiredAttributes: '["userAttributes.email","userAttributes.constructor","toString"]',
@@ -56,9 +57,8 @@ Deno.test("parameters of a challenge that are not text are read unchanged, like 
   };
   const answer = { ChallengeName: "NEW_PASSWORD_REQUIRED", ChallengeParameters: odd, Session: "s" };
   await using world = portless({ provider: () => Response.json(answer) });
-  const error = await rejection(world.session.login({ strategy: "environment" }));
-  if (!(error instanceof ChallengeError)) throw error;
-  assertEquals(error.challenge.asks.map(({ name }) => name), [
+  const { challenge } = await stopped(world);
+  assertEquals(challenge.asks.map(({ name }) => name), [
     "NEW_PASSWORD",
     "userAttributes.constructor",
   ]);
@@ -78,13 +78,11 @@ for (
     ["choices", "SELECT_MFA_TYPE", { MFAS_CAN_CHOOSE: list(5_000, () => "SMS_MFA") }],
   ] as const
 ) {
-  Deno.test(`a challenge with many ${what} makes an error of readable length`, async () => {
+  Deno.test(`a challenge with many ${what} causes an error of readable length`, async () => {
     const answer = { ChallengeName, ChallengeParameters, Session: "a-session" };
     await using world = portless({ provider: () => Response.json(answer) });
-    const error = await rejection(world.session.login({ strategy: "environment" }));
-    if (!(error instanceof ChallengeError)) throw error;
-    assert(error.message.length < 3_000, `${error.message.length}`);
-    const { parameters, asks } = error.challenge;
+    const { challenge: { asks, parameters }, message } = await stopped(world);
+    assert(message.length < 3_000, `${message.length}`);
     assert(JSON.stringify(parameters).length < 60_000, `${JSON.stringify(parameters).length}`);
     assert(JSON.stringify(asks).length < 30_000, `${JSON.stringify(asks).length}`);
   });

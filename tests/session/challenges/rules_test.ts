@@ -1,28 +1,26 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type Answers, type Ask, ChallengeError } from "../../../mod.ts";
+import type { Answers, Ask, ChallengeError } from "../../../mod.ts";
 import {
   authenticatorKey,
   totpCode,
   totpStep,
 } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
-import { BY_MAIL, outcome, respondTo, USERNAME, worldOf } from "./cases.ts";
-import { portless, rejection } from "../../support/portless.ts";
+import {
+  BY_MAIL,
+  codeByMail,
+  NEW_PASSWORD,
+  outcome,
+  respondTo,
+  stopped,
+  USERNAME,
+  worldOf,
+} from "./cases.ts";
+import { type Held, portless, rejection } from "../../support/portless.ts";
 import { brokenConnection } from "../../support/answers.ts";
-
-type World = ReturnType<typeof worldOf>;
 
 const AT_ONCE = { strategy: "environment" } as const;
 
-/** The error of a login that stops at its first step. */
-async function stopped(world: World): Promise<ChallengeError> {
-  const error = await rejection(world.session.login(AT_ONCE));
-  if (!(error instanceof ChallengeError)) throw error;
-  return error;
-}
-
-const right = ({ sandbox }: World) => ({ EMAIL_OTP_CODE: sandbox.codes.at(-1)?.code ?? "" });
-
-Deno.test("an answer that does not match the request is not sent, and can be repeated", async () => {
+Deno.test("an answer that does not fit its challenge is a TypeError and not sent", async () => {
   await using world = worldOf({ ...BY_MAIL, challenge: ["EMAIL_OTP", "SELECT_MFA_TYPE"] });
   const error = await stopped(world);
   const before = world.sandbox.requests.length;
@@ -37,7 +35,7 @@ Deno.test("an answer that does not match the request is not sent, and can be rep
     assertMatch(found.message, said);
   }
   assertEquals(world.sandbox.requests.length, before);
-  const next = await rejection(error.respond(right(world)));
+  const next = await rejection(error.respond(codeByMail(world)));
   assertMatch(next.message, /SELECT_MFA_TYPE: How to get a code\)/);
   const choice = await rejection(error.respond({ ANSWER: "PIGEON" }));
   assertMatch(choice.message, /ANSWER must be one of SOFTWARE_TOKEN_MFA, EMAIL_OTP$/);
@@ -45,7 +43,7 @@ Deno.test("an answer that does not match the request is not sent, and can be rep
   assertMatch((await rejection(given)).message, /^onChallenge must return \{ EMAIL_OTP_CODE \}/);
 });
 
-Deno.test("the third refused answer ends the login, and the next one is not sent", async () => {
+Deno.test("the third rejected answer ends the login", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);
   const attempts = [];
@@ -56,26 +54,25 @@ Deno.test("the third refused answer ends the login, and the next one is not sent
   }
   assertEquals(attempts, ["CODE_REJECTED 2", "CODE_REJECTED 3", "CODE_REJECTED 3"]);
   const before = world.sandbox.requests.length;
-  assertEquals(await outcome(error.respond(right(world))), "CHALLENGE_EXPIRED");
+  assertEquals(await outcome(error.respond(codeByMail(world))), "CHALLENGE_EXPIRED");
   assertEquals(world.sandbox.requests.length, before);
 });
 
-Deno.test("an answer after the provider's three minutes is CHALLENGE_EXPIRED, and the next login is a new one", async () => {
+Deno.test("an answer after three minutes is CHALLENGE_EXPIRED, and another login works", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);
   world.clock.advance(181);
-  const late = await rejection(error.respond(right(world)));
+  const late = await rejection(error.respond(codeByMail(world)));
   assertEquals(late.code, "CHALLENGE_EXPIRED");
-  assertMatch(late.message, /session is expired\); run login\(\) again/);
   assertEquals(world.another().status().state, "none");
-  assertEquals(await outcome((await stopped(world)).respond(right(world))), "valid");
+  assertEquals(await outcome((await stopped(world)).respond(codeByMail(world))), "valid");
 });
 
-Deno.test("a later login or logout wins over the login that waits for an answer", async () => {
+Deno.test("a later login or logout ends a login that waits for an answer", async () => {
   await using world = worldOf(BY_MAIL);
   for (const later of ["logout", "login"] as const) {
     const error = await stopped(world);
-    const answers = right(world);
+    const answers = codeByMail(world);
     if (later === "logout") await world.session.logout();
     else await world.session.login({ portalToken: await world.sandbox.portalToken() });
     const before = [world.sandbox.requests.length, world.session.status().source];
@@ -85,11 +82,11 @@ Deno.test("a later login or logout wins over the login that waits for an answer"
 });
 
 const FAULTS: [string, () => Response, string, number][] = [
-  ["a 503", () => new Response("", { status: 503 }), "valid", 2],
-  ["a connection that breaks", brokenConnection, "UNREACHABLE", 1],
+  ["is sent again after a 503", () => new Response("", { status: 503 }), "valid", 2],
+  ["is not sent again after a lost response", brokenConnection, "UNREACHABLE", 1],
 ];
 for (const [what, fault, state, sent] of FAULTS) {
-  Deno.test(`an answer is sent again only if it was certainly not checked: ${what}`, async () => {
+  Deno.test(`an answer ${what}`, async () => {
     await using world = worldOf(BY_MAIL);
     let count = 0;
     const fetch: typeof globalThis.fetch = (input, init) => {
@@ -98,31 +95,28 @@ for (const [what, fault, state, sent] of FAULTS) {
       return (world.options.fetch ?? globalThis.fetch)(input, init);
     };
     const error = await rejection(world.another({ fetch }).login(AT_ONCE)) as ChallengeError;
-    assertEquals([await outcome(error.respond(right(world))), count], [state, sent]);
-    // Whoever knows better may answer again.
-    if (state !== "valid") assertEquals(await outcome(error.respond(right(world))), "valid");
+    assertEquals([await outcome(error.respond(codeByMail(world))), count], [state, sent]);
+    // The user may send it again.
+    if (state !== "valid") assertEquals(await outcome(error.respond(codeByMail(world))), "valid");
   });
 }
 
-Deno.test("an answer after a refusal contains the provider's newest session string", async () => {
-  await using world = worldOf(BY_MAIL);
-  const sessions: string[] = [];
-  const refused = (Session?: string) =>
-    Response.json({ __type: "CodeMismatchException", message: "no", Session }, { status: 400 });
-  const fetch: typeof globalThis.fetch = (input, init) => {
-    const { Session = "" } = JSON.parse(String(init?.body));
-    sessions.push(Session);
-    if (sessions.length === 1) return (world.options.fetch ?? globalThis.fetch)(input, init);
-    return Promise.resolve(refused(sessions.length === 3 ? "the-newest" : undefined));
-  };
-  const login = world.another({ fetch }).login({ onChallenge: () => ({ EMAIL_OTP_CODE: "0" }) });
+Deno.test("an answer after a rejected one contains the provider's latest session string", async () => {
+  await using world = portless({
+    provider: (_, count) =>
+      count === 1
+        ? Response.json({ ChallengeName: "EMAIL_OTP", ChallengeParameters: {}, Session: "first" })
+        : Response.json(
+          { __type: "CodeMismatchException", Session: count === 3 ? "latest" : undefined },
+          { status: 400 },
+        ),
+  });
+  const login = world.session.login({ onChallenge: () => ({ EMAIL_OTP_CODE: "0" }) });
   assertEquals((await rejection(login)).code, "CODE_REJECTED");
-  const [, first = "", ...later] = sessions;
-  assert(first.length > 20);
-  assertEquals(later, [first, "the-newest"]);
+  assertEquals(world.sent.slice(1).map(({ body }) => body.Session), ["first", "first", "latest"]);
 });
 
-Deno.test("an answer contains the provider's name of the user, and the hash of that name", async () => {
+Deno.test("an answer contains the user name that the provider knows, with its hash", async () => {
   const sandbox = { aliasSignIn: true, challenge: ["SMS_MFA", "CUSTOM_CHALLENGE"] };
   await using world = portless({ sandbox });
   const status = await respondTo(
@@ -145,7 +139,7 @@ const ELSEWHERE: [string, RegExp][] = [
   ["SOMETHING_NEW", /does not know that step/],
 ];
 for (const [challenge, said] of ELSEWHERE) {
-  Deno.test(`${challenge} is reported as it came, with what to do`, async () => {
+  Deno.test(`the error for ${challenge} says what to do`, async () => {
     await using world = worldOf({ challenge });
     const onChallenge = () => {
       throw new Error("there is nothing to answer");
@@ -160,7 +154,7 @@ for (const [challenge, said] of ELSEWHERE) {
   });
 }
 
-Deno.test("the key for an app is text and address, and seen only by who asks for it", async () => {
+Deno.test("the key for an app is shown only once, as text and as an address", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   const { challenge, fix } = await stopped(world);
   assertMatch(
@@ -185,5 +179,68 @@ Deno.test("the key for an app is text and address, and seen only by who asks for
   const again = await rejection(world.another({ prompt }).login());
   assertEquals(again.code, "CODE_REJECTED");
   assertMatch(asked[0] ?? "", /key: +([A-Z2-7]{4} )+.*\n +address: otpauth:\/\/totp\//);
-  assert(!asked[1]?.includes("otpauth"), "the key is told once");
+  assert(!asked[1]?.includes("otpauth"), "the second prompt omits the key");
+});
+
+Deno.test("a login that is aborted while an answer is being sent changes nothing", async () => {
+  await using world = worldOf(BY_MAIL);
+  // Nor does a wrong clock become a warning.
+  world.clock.jump(7_200);
+  const leave = new AbortController();
+  const reason = new Error("left");
+  let held: Held | undefined;
+  const login = world.session.login({
+    signal: leave.signal,
+    onChallenge: () => {
+      held = world.hold();
+      held.arrived.then(() => leave.abort(reason));
+      return codeByMail(world);
+    },
+  });
+  assertEquals(await rejection(login), reason);
+  held?.release();
+  // The late response has arrived by then.
+  await new Promise((resolve) => setTimeout(resolve));
+  for (const session of [world.session, world.another()]) {
+    const { state, warnings } = session.status();
+    assertEquals([state, warnings], ["none", []]);
+  }
+});
+
+Deno.test("an answer is refused while an earlier one is being sent", async () => {
+  await using world = worldOf(BY_MAIL);
+  const error = await stopped(world);
+  const held = world.hold();
+  const first = error.respond({ EMAIL_OTP_CODE: "0" });
+  await held.arrived;
+  const before = world.sandbox.requests.length;
+  const second = await rejection(error.respond(codeByMail(world)));
+  assertEquals([second.code, world.sandbox.requests.length], ["CHALLENGE_EXPIRED", before]);
+  held.release();
+  const refused = await rejection(first);
+  assertEquals(refused.code, "CODE_REJECTED");
+  assertEquals(await outcome((refused as ChallengeError).respond(codeByMail(world))), "valid");
+});
+
+Deno.test("an error thrown by onChallenge ends the login and is passed on", async () => {
+  await using world = worldOf(BY_MAIL);
+  const reason = new Error("no phone at hand");
+  const onChallenge = () => Promise.reject(reason);
+  assertEquals(await rejection(world.session.login({ onChallenge })), reason);
+  assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
+});
+
+Deno.test("a login that replaces the password warns that PASSWORD is the old one", async () => {
+  const steps = ["EMAIL_OTP", "NEW_PASSWORD_REQUIRED"];
+  for (const challenge of [steps, steps.toReversed()]) {
+    await using world = worldOf({ ...BY_MAIL, challenge });
+    const { warnings } = await world.session.login({
+      onChallenge: ({ name }) => name === "EMAIL_OTP" ? codeByMail(world) : { NEW_PASSWORD },
+    });
+    assertMatch(
+      warnings.join(),
+      /new password; PASSWORD \(the option password\) is the old one/,
+      `${challenge}`,
+    );
+  }
 });

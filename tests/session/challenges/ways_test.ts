@@ -16,14 +16,14 @@ import {
 
 type World = ReturnType<typeof worldOf>;
 
-/** Gives the answers in turn, and checks what is asked. */
+/** Gives the answers in turn, and checks each challenge. */
 function answering({ sandbox }: World, turns: readonly Turn[]) {
   const left = [...turns];
   return {
     left,
     answer: async (challenge: Challenge): Promise<Answers> => {
       const turn = left.shift();
-      if (!turn) throw new Error(`${challenge.name} is asked once too often`);
+      if (!turn) throw new Error(`${challenge.name} is required once too often`);
       const { name, attempt, asks, refused, authenticator } = challenge;
       assertEquals([name, attempt], [turn.challenge, turn.attempt ?? 1]);
       assertEquals(refused !== undefined, attempt > 1);
@@ -38,7 +38,7 @@ function answering({ sandbox }: World, turns: readonly Turn[]) {
 /** The line before each prompt for a secret: the host that receives the answer. */
 const RECEIVER = "For identity-provider.sandbox.example:\n";
 
-/** Types the answers in turn, and checks what is read. */
+/** Types the answers in turn, and checks each prompt. */
 function typing({ sandbox }: World, turns: readonly Turn[]) {
   const left = [...turns];
   let typed: string[] = [];
@@ -70,7 +70,7 @@ const WAYS: Record<string, (world: World, turns: readonly Turn[]) => Promise<unk
     assertEquals(left, []);
     return state;
   },
-  "questions": async (world, turns) => {
+  "prompts": async (world, turns) => {
     const { prompt, left } = typing(world, turns);
     const { state } = await world.another({ prompt }).login({ force: true });
     assertEquals(left, []);
@@ -80,7 +80,7 @@ const WAYS: Record<string, (world: World, turns: readonly Turn[]) => Promise<unk
 
 for (const [way, login] of Object.entries(WAYS)) {
   for (const each of CHALLENGE_CASES) {
-    Deno.test(`${each.title}: answered by ${way}`, async () => {
+    Deno.test(`login() succeeds after ${each.title}, answered by ${way}`, async () => {
       await using world = worldOf(each.user);
       const earlier = earlierTurns(each);
       if (earlier.length > 0) await login(world, earlier);
@@ -91,7 +91,7 @@ for (const [way, login] of Object.entries(WAYS)) {
   }
 }
 
-Deno.test("a new password is typed twice, an invalid choice is prompted for again, and an empty one cancels", async () => {
+Deno.test("prompts repeat after two different passwords or an invalid choice, and end without an answer", async () => {
   const stories: [ChallengeCase["user"], (string | null)[], RegExp, string][] = [
     [
       { challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" },

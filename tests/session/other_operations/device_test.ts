@@ -1,8 +1,5 @@
-/**
- * Operations that the API document does not show: devices, refresh tokens that rotate, and what a
- * logout tells the provider.
- */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+/** Operations for devices, which the API document does not show. */
+import { assertEquals, assertMatch } from "@std/assert";
 import data from "../../support/data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";
 import { Secret } from "../../../src/platform/secret.ts";
@@ -10,7 +7,7 @@ import { portless, rejection, type Sent, signedIn } from "../../support/portless
 import { errorAnswer, tokenAnswer } from "../../support/answers.ts";
 
 for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
-  Deno.test(`the verifier of a device password is what Python computes (${at})`, async () => {
+  Deno.test(`deviceVerifier() returns the same as Python (${at})`, async () => {
     const device = { groupKey: new Secret(groupKey), key: new Secret(deviceKey) };
     const made = await deviceVerifier(device, new Secret(password), Uint8Array.fromBase64(salt));
     assertEquals(made, { verifier, salt });
@@ -21,7 +18,7 @@ const DEVICE = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
 const TOKENS = { AccessToken: "an-access-token", ExpiresIn: 1_800 };
 const LOGIN = { ...TOKENS, RefreshToken: "a-refresh-token", NewDeviceMetadata: DEVICE };
 
-/** A provider that makes a device of each login, and refuses every refresh that does not name it. */
+/** A provider that registers a device at each login, and refuses a refresh without this device. */
 function tracking(confirm: () => Response) {
   return portless({
     file: true,
@@ -36,32 +33,18 @@ function tracking(confirm: () => Response) {
   });
 }
 
-for (
-  const [what, answer] of [["nothing", {}], ["a user's consent", {
-    UserConfirmationNecessary: true,
-  }]] as const
-) {
-  Deno.test(`a login confirms its device, and the provider wants ${what} more`, async () => {
-    await using world = tracking(() => Response.json(answer));
-    const status = await world.session.login();
-    assertEquals([status.state, status.warnings], ["valid", []]);
-    const [, confirmed, ...more] = world.sent;
-    assertEquals([confirmed?.flow, more.length], ["ConfirmDevice", 0]);
-    const { AccessToken, DeviceKey, DeviceName, DeviceSecretVerifierConfig } = confirmed?.body ??
-      {};
-    assertEquals([AccessToken, DeviceKey, DeviceName], [
-      ...[LOGIN.AccessToken, DEVICE.DeviceKey, "platform-auth"],
-    ]);
-    const { PasswordVerifier, Salt } = DeviceSecretVerifierConfig as Record<string, string>;
-    const [salt, verifier] = [Salt, PasswordVerifier].map((text = "") =>
-      Uint8Array.fromBase64(text)
-    );
-    assertEquals(salt?.length, 16);
-    assert(verifier && verifier.length > 370 && (verifier[0] ?? 128) < 128);
+for (const UserConfirmationNecessary of [undefined, true]) {
+  const consent = UserConfirmationNecessary ? "needs" : "does not need";
+  Deno.test(`a login confirms a device that ${consent} the user's consent`, async () => {
+    await using world = tracking(() => Response.json({ UserConfirmationNecessary }));
+    const { state, warnings } = await world.session.login();
+    assertEquals([state, warnings], ["valid", []]);
+    const [, { flow, body } = {}, ...more] = world.sent;
+    assertEquals([flow, body?.AccessToken, more], ["ConfirmDevice", LOGIN.AccessToken, []]);
   });
 }
 
-Deno.test("an unconfirmed device is a warning, and requests contain it all the same", async () => {
+Deno.test("a device that the provider did not confirm is a warning, and is sent with each refresh", async () => {
   const refusals = [
     () => errorAnswer("InvalidParameterException", "no such device"),
     () => new Response("<html>a login page</html>"),
@@ -75,9 +58,6 @@ Deno.test("an unconfirmed device is a warning, and requests contain it all the s
       /did not confirm this device \(status \d+, .*; if it does, run login\(\{ force: true \}\)/,
     );
     assertEquals((await world.session.refresh()).state, "valid");
-    const { warnings } = await world.session.login({ portalToken: "bearer an-opaque-token" });
-    assertEquals(warnings.filter((each) => each.includes("device")), []);
-    await world.session.login();
     assertEquals((await world.session.logout()).warnings, []);
   }
 });
@@ -85,7 +65,7 @@ Deno.test("an unconfirmed device is a warning, and requests contain it all the s
 for (
   const [trackDevices, rotateRefreshTokens] of [[true, "get-tokens"], ["ask", true]] as const
 ) {
-  Deno.test(`a session can be refreshed in a pool that tracks devices (${trackDevices}, ${rotateRefreshTokens})`, async () => {
+  Deno.test(`a pool that tracks devices refreshes a session (${trackDevices}, ${rotateRefreshTokens})`, async () => {
     await using world = await signedIn({
       file: true,
       sandbox: { trackDevices, rotateRefreshTokens },
@@ -101,7 +81,7 @@ for (
     for (const session of [world.session, world.another(), world.another()]) {
       assertEquals((await session.refresh()).warnings, []);
     }
-    // Without its device the session would be over.
+    // A refresh without the device is refused.
     const line = /^AUTH_SESSION=.*\n/m;
     Deno.writeTextFileSync(
       world.envFile,

@@ -1,7 +1,6 @@
 /**
- * The module as a whole, as a caller sees it: its arguments, permissions, imports and errors. The
- * folders test the folders of `src/` that have their names, or a kind of test each; `support/` is what
- * they share.
+ * The module as a whole, as a caller sees it: its arguments, permissions and imports. Each folder
+ * tests the folder of `src/` with the same name; `support/` contains what the tests share.
  */
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import * as mod from "../mod.ts";
@@ -15,7 +14,7 @@ type Anything = any;
 const { accessToken, password } = canaries;
 const NO_OPTIONS = [null, 5, password, true, [], () => {}];
 
-/** Calls with one argument each: no options, and these. */
+/** Calls with one argument each: values that are no options object, and the given ones. */
 const wrongOptions = (...more: unknown[]) => [...NO_OPTIONS, ...more].map((each) => [each]);
 const signals = [{ signal: 5 }, { unknown: 1 }];
 const downloads = [...NO_OPTIONS, { init: null }, { init: [] }];
@@ -23,6 +22,7 @@ const settings = wrongOptions(
   ...[{ envFile: true }, { envFile: 5 }, { provider: null }, { provider: [] }, { provider: 5 }],
   ...[{ clientId: 5 }, { clientSecret: [password] }, { password: { password } }, { now: 5 }],
   ...[{ allowedOrigins: 5 }, { allowedOrigins: [5] }, { tokenCommand: ["sleep", 5] }],
+  ...[{ store: {} }, { store: { read() {} } }, { store: { read: 1, update: 2 } }, { store: 5 }],
   ...[{ timeoutMs: "1000" }, { fetch: "fetch" }, { prompt: "ask" }, { clientID: "typo" }],
 );
 
@@ -63,7 +63,7 @@ const WRONG: Record<string, readonly unknown[][]> = {
 for (const [name, calls] of Object.entries(WRONG)) {
   const takesOptions = !["authFetch", "parsePortalToken", "computeSecretHash"].includes(name);
 
-  Deno.test(`${name}() with wrong arguments is a TypeError that shows no secret`, async () => {
+  Deno.test(`${name}() throws a TypeError without secrets for wrong arguments`, async () => {
     await using world = await signedIn();
     const loose: Record<string, Anything> = { ...mod, ...world.session };
     for (const values of calls) {
@@ -77,21 +77,21 @@ for (const [name, calls] of Object.entries(WRONG)) {
   });
 }
 
-Deno.test('login("name", "password") is an error that says what it takes', async () => {
+Deno.test('the error of login("name", "password") says what login() takes', async () => {
   await using world = portless();
   const loose = world.session.login as (...values: Anything[]) => Promise<unknown>;
   const { message } = await rejection(loose("ada", password));
   assertEquals(message, "login() takes an options object, not string");
 });
 
-Deno.test("the error for an unknown option shows its name and the nearest match, unless it may be a secret", () => {
+Deno.test("the error for an unknown option shows a similar one, and no name that may be a secret", () => {
   const refused = (options: Anything) => assertThrows(() => mod.createSession(options), TypeError);
   const named = [
     ["clientID", 'no option "clientID" (did you mean "clientId"?)'],
     ["retries", 'no option "retries"'],
     // Names that every object has.
     ["constructor", 'no option "constructor"'],
-    // Not public, though a session has them inside.
+    // Only tests can replace these.
     ["random", 'no option "random"'],
     ["timeout", 'no option "timeout" (did you mean "timeoutMs"?)'],
   ] as const;
@@ -104,7 +104,7 @@ Deno.test("the error for an unknown option shows its name and the nearest match,
   }
 });
 
-Deno.test("an undefined option is the same as none", async () => {
+Deno.test("an undefined option has no effect", async () => {
   await using world = portless();
   const options: Anything = { username: undefined, portalToken: undefined, signal: undefined };
   assertEquals((await world.session.login(options)).state, "valid");
@@ -113,7 +113,7 @@ Deno.test("an undefined option is the same as none", async () => {
   assertEquals((await world.session.authFetch("/v1/whoami", init)).status, 200);
 });
 
-Deno.test("a prompt that returns something else is a TypeError", async () => {
+Deno.test("login() throws a TypeError if the prompt returns neither text nor null", async () => {
   await using world = portless();
   const prompt: Anything = () => 5;
   const { password: _, ...rest } = world.options;

@@ -48,7 +48,11 @@ Deno.test("a portal string in the .env is accepted as it was copied", async () =
 
 const OTHER_ACCOUNTS = [
   ["client", { clientId: "another-client" }, /an app client other than APP_CLIENT_ID/],
-  ["provider", { authUrl: "https://another-provider.example" }, /was issued by .*, not by AUTH_URL/],
+  [
+    "provider",
+    { authUrl: "https://another-provider.example" },
+    /was issued by .*, not by AUTH_URL/,
+  ],
 ] as const;
 for (const [what, other, reason] of OTHER_ACCOUNTS) {
   Deno.test(`stored tokens of another ${what} are ignored, reported and kept`, async () => {

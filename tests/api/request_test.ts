@@ -4,7 +4,7 @@ import { rejection, signedIn } from "../support/portless.ts";
 const URL_OF_API = "https://api.sandbox.example/v1/uploads";
 const MIB = 1024 * 1024;
 
-/** The sizes of the bodies that an API received, which responds with these statuses in turn. */
+/** An API that responds with these statuses in turn and records the sizes of the bodies. */
 function recording(...statuses: number[]) {
   const sizes: number[] = [];
   const api = async (request: Request) => {
@@ -14,7 +14,7 @@ function recording(...statuses: number[]) {
   return { sizes, api };
 }
 
-/** A stream of that many pieces, made only as they are asked for. */
+/** A stream that makes its pieces only on demand. */
 function pieces(count: number, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   let made = 0;
   return new ReadableStream({
@@ -25,7 +25,7 @@ function pieces(count: number, size: number): ReadableStream<Uint8Array<ArrayBuf
   }, { highWaterMark: 0 });
 }
 
-Deno.test("authFetch() sends headers of every form as fetch does", async () => {
+Deno.test("authFetch() accepts headers in every form that fetch() accepts", async () => {
   const sent: Headers[] = [];
   await using world = await signedIn({
     api: ({ headers }) => {
@@ -44,7 +44,7 @@ Deno.test("authFetch() sends headers of every form as fetch does", async () => {
   assertEquals(sent.length, forms.length);
 });
 
-Deno.test("a Request with a short stream is sent again after a 401, with a long one it is not", async () => {
+Deno.test("authFetch() sends a Request again after a 401 if its stream is short enough to keep", async () => {
   for (const [count, statuses, status] of [[3, [401, 201], 201], [70, [401], 401]] as const) {
     const { sizes, api } = recording(...statuses);
     await using world = await signedIn({ api });
@@ -55,7 +55,7 @@ Deno.test("a Request with a short stream is sent again after a 401, with a long 
   }
 });
 
-Deno.test("the body of a Request is sent with its length, also after a 401", async () => {
+Deno.test("authFetch() sends the body of a Request with its length, even after a 401", async () => {
   const lengths: (string | null)[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
   await using server = Deno.serve(options, async (request) => {
@@ -78,7 +78,7 @@ Deno.test("the body of a Request is sent with its length, also after a 401", asy
   assertEquals(lengths, Array(4).fill("4"));
 });
 
-Deno.test("an object as a body is a TypeError that says JSON.stringify, and nothing is sent", async () => {
+Deno.test("authFetch() rejects an object as the body and suggests JSON.stringify()", async () => {
   await using world = await signedIn();
   for (const body of [{ text: "calm" }, [1, 2]] as unknown as BodyInit[]) {
     const error = await rejection(world.session.authFetch("/v1/notes", { method: "POST", body }));

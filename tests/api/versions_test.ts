@@ -31,7 +31,7 @@ const firstHalf = (validators: Validators) =>
 /** The rest of a version, whatever `If-Range` asked for. */
 function rest(text: string, start: number, validators: Validators): Response {
   const range = `bytes ${start}-${text.length - 1}/${text.length}`;
-  const headers = { ...validators, date: TODAY, "content-range": range };
+  const headers = { date: TODAY, "content-range": range, ...validators };
   return new Response(text.slice(start), { status: 206, headers });
 }
 
@@ -80,6 +80,8 @@ const rests: [string, before: Validators, after: Validators, isSame: boolean][] 
   ["no date where there was one", { "last-modified": DAY }, {}, false],
   ["another weak ETag beside the same date", weak, { ...weak, etag: `W/"2"` }, false],
   ["an ETag where there was none beside the same date", { "last-modified": DAY }, strong, false],
+  ["another first byte", { etag: `"1"` }, { etag: `"1"`, "content-range": "bytes 4-9/10" }, false],
+  ["an encoding", { etag: `"1"` }, { etag: `"1"`, "content-encoding": "gzip" }, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
   ["the same weak ETag and date", weak, weak, true],
   // RFC 9110, 15.3.7: after If-Range, a response need not repeat the date.

@@ -1,8 +1,9 @@
+/** Full and read-only disks, and programs that change the `.env` while a session uses it. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
 import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
-import { linesOf, type Portless, portless, rejection } from "../support/portless.ts";
+import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { fill, frozen, noFreezing, noTinyDisk, onTinyDisk } from "../support/disks.ts";
 
 const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
@@ -11,7 +12,7 @@ function folderOf(path: string): string {
   return path.replace(/[\\/][^\\/]*$/, "");
 }
 
-/** Two refreshes and a call go well in memory, and one warning says why it is there. */
+/** Fails unless two refreshes and a call succeed, with one warning that contains the reason. */
 async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
   for (let time = 0; time < 2; time++) {
     const { state, warnings } = await session.refresh();
@@ -25,7 +26,7 @@ async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
   assertEquals((await session.authFetch("/v1/whoami")).status, 200);
 }
 
-/** The trouble is over: the next save works, and the warning goes. */
+/** Fails unless the next refresh is saved without a warning. */
 async function assertSavedAgain(world: Portless, session: Session, path: string): Promise<void> {
   const { warnings } = await session.refresh();
   assertEquals(warnings, []);
@@ -35,7 +36,10 @@ async function assertSavedAgain(world: Portless, session: Session, path: string)
 }
 
 Deno.test({
-  ...needing(noTinyDisk, "a disk without space leaves the file whole and the session in memory"),
+  ...needing(
+    noTinyDisk,
+    "a session stays in memory while the disk is full, and the .env is unchanged",
+  ),
   fn: () =>
     onTinyDisk(async (folder) => {
       const envFile = `${folder}/.env`;
@@ -51,13 +55,13 @@ Deno.test({
     }),
 });
 
-subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
+subject(NOT_ON_WINDOWS, "read-only files, and modes", (test) => {
   const places = [
-    ["a folder that nobody can write to", folderOf, [".env"]],
-    ["a file that nobody can change", String, [".env", ".env.lock"]],
+    ["the folder is read-only", folderOf, [".env"]],
+    ["the .env is read-only", String, [".env", ".env.lock"]],
   ] as const;
   for (const [what, placeOf, left] of places) {
-    test(needing(noFreezing, `${what} leaves the session in memory`), async () => {
+    test(needing(noFreezing, `a session stays in memory while ${what}`), async () => {
       await using world = portless({ file: true });
       Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
       await frozen(placeOf(world.envFile), async () => {
@@ -70,11 +74,9 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
     });
   }
 
-  test({
-    name: "a file is 0600 even with a loose umask, and so are its companion files",
-    fn: async () => {
-      // All that runs in a process has its umask.
-      const script = `
+  test("a new .env and its lock file are private, whatever the umask is", async () => {
+    // The umask applies to the whole process.
+    const script = `
         import { portless } from ${JSON.stringify(import.meta.resolve("../support/portless.ts"))};
         await using world = portless({ file: true });
         Deno.umask(0);
@@ -82,16 +84,13 @@ subject(NOT_ON_WINDOWS, "frozen files, modes and owners", (test) => {
         for (const path of [world.envFile, world.envFile + ".lock"]) {
           console.log(((Deno.statSync(path).mode ?? 0) & 0o777).toString(8));
         }`;
-      const { stdout } = await inFolder((cwd) => runScript(script, { cwd, flags: ["-A"] }));
-      assertEquals(stdout, "600\n600\n");
-    },
+    const { stdout } = await inFolder((cwd) => runScript(script, { cwd, flags: ["-A"] }));
+    assertEquals(stdout, "600\n600\n");
   });
 });
 
-Deno.test("a file removed between two cells is made again by the next save", async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  await world.session.login();
+Deno.test("the next save recreates a deleted .env", async () => {
+  await using world = await signedIn({ file: true });
   Deno.removeSync(world.envFile);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
   world.clock.advance(3_000);
@@ -102,20 +101,19 @@ Deno.test("a file removed between two cells is made again by the next save", asy
 
 const spoiled: [what: string, why: RegExp, spoil: (text: string) => Uint8Array][] = [
   [
-    "that an editor saved as UTF-16",
+    "was saved as UTF-16",
     /it is not UTF-8 text; save it as UTF-8/,
     () => new Uint8Array([0xff, 0xfe, 0x41, 0x00]),
   ],
   [
-    "with an open quote",
+    "has an unclosed quote",
     /a quote in it is not closed; close the quote in an editor/,
     (text) => new TextEncoder().encode(`NOTE="open\n${text}`),
   ],
 ];
 for (const [what, why, spoil] of spoiled) {
-  Deno.test(`a file ${what} leaves the session in memory, until it is corrected`, async () => {
-    await using world = portless({ file: true });
-    await world.session.login();
+  Deno.test(`a session stays in memory while the .env ${what}`, async () => {
+    await using world = await signedIn({ file: true });
     const text = Deno.readTextFileSync(world.envFile);
     const bytes = spoil(text);
     Deno.writeFileSync(world.envFile, bytes);
@@ -128,33 +126,11 @@ for (const [what, why, spoil] of spoiled) {
   });
 }
 
-Deno.test("a file edited by hand keeps the edits, wherever the session is", async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  await world.session.login();
-  let own = 0;
-  for (const work of [world.session.refresh, () => world.session.login({ force: true })]) {
-    const edited = `FIRST=${++own}\n${Deno.readTextFileSync(world.envFile)}LAST=${own}\r\n`;
-    Deno.writeTextFileSync(world.envFile, edited);
-    await work();
-    const text = Deno.readTextFileSync(world.envFile);
-    assert(text.startsWith(`FIRST=${own}\n`) && text.endsWith(`LAST=${own}\r\n`));
-    assert(text.includes(MINE));
-  }
-  await world.session.logout();
-  assertEquals(
-    Deno.readTextFileSync(world.envFile),
-    `FIRST=2\nFIRST=1\n${MINE}LAST=1\r\nLAST=2\r\n`,
-  );
-});
-
-Deno.test("an edit made by hand while a save is under way is kept", async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  await world.session.login();
+Deno.test("a save keeps an edit that is made while it is in progress", async () => {
+  await using world = await signedIn({ file: true });
   const open = Deno.openSync;
   let edits = 0;
-  // The editor saves when the new text is made and not yet in its place.
+  // The editor saves after this module has read the file and before it replaces the file.
   Deno.openSync = (path, options) => {
     const file = open(path, options);
     if (String(path).endsWith(".tmp") && edits++ === 0) {
@@ -172,18 +148,16 @@ Deno.test("an edit made by hand while a save is under way is kept", async () => 
   await assertSavedAgain(world, world.session, world.envFile);
 });
 
-Deno.test("token lines that are taken out by hand end the session, as logout() does", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+Deno.test("the session ends if its lines are removed from the .env", async () => {
+  await using world = await signedIn({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE);
   world.clock.advance(3_000);
   assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "NO_SESSION");
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
-Deno.test("a token line broken by hand is reported, and the file is left unchanged", async () => {
-  await using world = portless({ file: true });
-  await world.session.login();
+Deno.test("a token line that was edited by mistake is reported, and the .env is unchanged", async () => {
+  await using world = await signedIn({ file: true });
   const spoiled = Deno.readTextFileSync(world.envFile).replace(/^(ACCESS_TOKEN=.*)$/m, "$1 oops y");
   Deno.writeTextFileSync(world.envFile, spoiled);
   world.clock.advance(3_000);
@@ -194,13 +168,11 @@ Deno.test("a token line broken by hand is reported, and the file is left unchang
   assertEquals((await world.session.login()).state, "valid");
 });
 
-Deno.test("sessions work on a file system without locks, each refreshes on its own, and saves stay whole", async () => {
+Deno.test("without file locks, each session refreshes on its own, and every save is complete", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
   const { tryLockSync } = Deno.FsFile.prototype;
-  let calls = 0;
   Deno.FsFile.prototype.tryLockSync = () => {
-    calls++;
     throw new Deno.errors.NotSupported("no locks");
   };
   try {
@@ -214,17 +186,15 @@ Deno.test("sessions work on a file system without locks, each refreshes on its o
     answers.release();
     const tokens = await Promise.all(work);
     assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));
-    assertEquals(namesIn(folderOf(world.envFile)), [".env", ".env.lock"]);
     for (const each of sessions) assertEquals((await each.authFetch("/v1/whoami")).status, 200);
     await world.session.logout();
     assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-    assert(calls > 0);
   } finally {
     Deno.FsFile.prototype.tryLockSync = tryLockSync;
   }
 });
 
-Deno.test("logout() removes the tokens that a crash left next to the file", async () => {
+Deno.test("logout() removes the tokens that a crash left next to the .env", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE);
   Deno.writeTextFileSync(`${world.envFile}.tmp`, `${MINE}ACCESS_TOKEN=left-behind\n`);
@@ -233,9 +203,8 @@ Deno.test("logout() removes the tokens that a crash left next to the file", asyn
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
-Deno.test("a .env that is empty while an editor saves it changes nothing", async () => {
-  await using world = portless({ file: true, sandbox: { rotateRefreshTokens: true } });
-  await world.session.login();
+Deno.test("a session continues while an editor has emptied the .env", async () => {
+  await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
   const text = MINE + Deno.readTextFileSync(world.envFile);
   Deno.writeTextFileSync(world.envFile, text);
   assertEquals(world.session.status().state, "valid");

@@ -1,4 +1,4 @@
-/** A `.env` is found, read and edited without harm, on bad disks and beside other processes. */
+/** Links and paths that a save has to deal with. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ConfigError } from "../../mod.ts";
 import { readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
@@ -14,45 +14,26 @@ async function refusal(path: string): Promise<ConfigError> {
   return error;
 }
 
-subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
-  test(
-    "a save keeps a symbolic link a link and changes what it leads to",
-    async () => {
-      await inFolder(async (folder) => {
-        await Deno.mkdir(`${folder}/shared`);
-        await Deno.mkdir(`${folder}/project`);
-        const real = `${folder}/shared/real.env`;
-        await Deno.writeTextFile(real, "A=1\n");
-        await Deno.symlink("../shared/real.env", `${folder}/project/second`);
-        await Deno.symlink("second", `${folder}/project/.env`);
-        await updateEnvFile({ path: `${folder}/project/.env` }, CHANGES, true);
-        assertEquals(await Deno.readLink(`${folder}/project/.env`), "second");
-        assertEquals(await Deno.readTextFile(real), "A=1\nACCESS_TOKEN=new-token\n");
-        assertEquals([namesIn(`${folder}/shared`), namesIn(`${folder}/project`)], [["real.env"], [
-          ".env",
-          "second",
-        ]]);
-      });
-    },
-  );
-
+subject(NOT_ON_WINDOWS, "links", (test) => {
   const target = "shared/a b#1?%20.env";
-  test("a save makes the file that a symbolic link promises", async () => {
-    await inFolder(async (folder) => {
-      await Deno.mkdir(`${folder}/shared`);
-      await Deno.symlink(target, `${folder}/.env`);
-      assertEquals(readEnvFile(`${folder}/.env`).exists, false);
-      await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
-      assertEquals(await Deno.readLink(`${folder}/.env`), target);
-      assertEquals(await Deno.readTextFile(`${folder}/${target}`), "ACCESS_TOKEN=new-token\n");
-      assertEquals([namesIn(folder), namesIn(`${folder}/shared`).length], [
-        [".env", "shared"],
-        1,
-      ]);
-    });
-  });
+  for (const text of ["A=1\n", undefined]) {
+    test(`a save writes to ${text ? "an existing" : "a missing"} file through links`, () =>
+      inFolder(async (folder) => {
+        await Deno.mkdir(`${folder}/shared`);
+        if (text) await Deno.writeTextFile(`${folder}/${target}`, text);
+        await Deno.symlink(target, `${folder}/second`);
+        await Deno.symlink("second", `${folder}/.env`);
+        assertEquals(readEnvFile(`${folder}/.env`).exists, text !== undefined);
+        await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
+        assertEquals(await Deno.readLink(`${folder}/.env`), "second");
+        const saved = await Deno.readTextFile(`${folder}/${target}`);
+        assertEquals(saved, `${text ?? ""}ACCESS_TOKEN=new-token\n`);
+        assertEquals(namesIn(folder), [".env", "second", "shared"]);
+        assertEquals(namesIn(`${folder}/shared`).length, 1);
+      }));
+  }
 
-  test("a save removes a link where its temporary file goes", async () => {
+  test("a save does not follow a link at the name of its temporary file", async () => {
     await inFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/victim`, "precious");
       await Deno.symlink("victim", `${folder}/.env.tmp`);
@@ -63,7 +44,7 @@ subject(NOT_ON_WINDOWS, "modes and links of a .env", (test) => {
   });
 });
 
-Deno.test("an impossible path is refused with the reason", async () => {
+Deno.test("a save to an impossible path is refused with the reason", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     await refusal(`${folder}/file/.env`);

@@ -1,16 +1,9 @@
-/** Which settings make another account of a session: its tokens in memory are dropped. */
+/** The settings that select the account: if one of them changes, tokens in memory are dropped. */
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { Configuration } from "../../src/session/configuration.ts";
-import {
-  SETTING_NAMES,
-  type SettingName,
-  SETTINGS,
-  VARIABLES,
-} from "../../src/settings/options.ts";
-import { withEnvironment } from "../support/environment.ts";
-
-const UNSET = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, undefined]));
+import { SETTING_NAMES, type SettingName, SETTINGS } from "../../src/settings/options.ts";
+import { withOnly } from "../support/bare_session.ts";
 
 /** Whether tokens stay when the options change. */
 function keepsTokens(before: SessionOptions, after: SessionOptions): boolean {
@@ -20,7 +13,7 @@ function keepsTokens(before: SessionOptions, after: SessionOptions): boolean {
   return other !== undefined && one?.isSameAccount(other) === true;
 }
 
-/** The settings whose value makes another account of this session. */
+/** The settings that select the account of a session with these options. */
 function decisive(options: SessionOptions): SettingName[] {
   return SETTING_NAMES.filter((name) => {
     const value = name === "timeoutMs" ? 1_234 : name === "provider" ? "aws" : "another";
@@ -28,10 +21,10 @@ function decisive(options: SessionOptions): SettingName[] {
   });
 }
 
-Deno.test("another endpoint, client, command or store is another account", async () => {
+Deno.test("a changed endpoint, client, command or store drops the tokens", async () => {
   const parts = { region: "north-1", providerHost: "idp", providerDomain: "vendor.example" };
   const own: SettingName[] = ["clientId", "userPoolId", "tokenCommand", "store", "storeKey"];
-  await withEnvironment(UNSET, () => {
+  await withOnly({}, () => {
     const ofEndpoint: SettingName[] = [
       "authUrl",
       "region",
@@ -44,14 +37,14 @@ Deno.test("another endpoint, client, command or store is another account", async
       SETTING_NAMES.filter((name) => SETTINGS[name].identity === "endpoint"),
       ofEndpoint,
     );
-    // Its parts do not count where the endpoint is named as a whole.
+    // With authUrl, the parts of an endpoint have no effect.
     const whole = { ...parts, authUrl: "https://provider.example" };
     assertEquals(decisive(whole), ["authUrl", "provider", ...own]);
   });
 });
 
-Deno.test("another user name is another account where a store keeps one session for each", async () => {
-  await withEnvironment(UNSET, () => {
+Deno.test("a changed user name drops the tokens only with a store, which has a session for each user", async () => {
+  await withOnly({}, () => {
     const store = { store: "redis://127.0.0.1" };
     assertEquals(keepsTokens({ username: "ada" }, { username: "grace" }), true);
     assertEquals(
@@ -61,7 +54,7 @@ Deno.test("another user name is another account where a store keeps one session 
   });
 });
 
-Deno.test("another .env is another account", () => {
+Deno.test("a changed .env drops the tokens", () => {
   assertEquals(keepsTokens({ envFile: "one.env" }, { envFile: "other.env" }), false);
   assertEquals(keepsTokens({ envFile: "one.env" }, { envFile: "./one.env" }), true);
 });

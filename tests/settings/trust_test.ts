@@ -1,407 +1,290 @@
-/** Who may receive a secret of the environment: never a host that only a found `.env` names. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { fileURLToPath } from "node:url";
+/** A secret of the environment is never sent to a host that only a found `.env` names. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { jwt } from "../support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { documentText } from "../support/documented_flags.ts";
 import { testNeeding } from "../support/needs.ts";
+import { linesOf } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { commandLine, printing } from "../support/token_command.ts";
-import { linesOf } from "../support/portless.ts";
 import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { commandLine, printing } from "../support/token_command.ts";
 
-const CLI_PATH = decodeURIComponent(new URL(import.meta.resolve("../../src/cli.ts")).pathname);
-const SECURITY = fileURLToPath(import.meta.resolve("../../docs/security.md"));
+const CLI_PATH = MOD_PATH.replace("mod.ts", "src/cli.ts");
 
-/** Makes every call and runs every command that sends something, and prints how each ended. */
-const EVERYTHING = `
-  import * as mod from ${JSON.stringify(MOD_PATH)};
-  import { runCli } from ${JSON.stringify(CLI_PATH)};
-  const [planted, half] = Deno.args;
-  const outcome = (work) => work().then((it) => it?.state ?? it?.status ?? "done", (error) => error.code);
-  const ends = {};
+/** A sandbox of the user, and a folder with a `.env`. */
+interface World {
+  readonly sandbox: Sandbox;
+  /** The settings of the sandbox without user name and password. */
+  readonly own: Record<string, string>;
+  /** A token of the sandbox. */
+  readonly token: string;
+  readonly folder: string;
+  /** Runs a script that uses the module as `mod`, and returns its output. */
+  run(script: string, env?: Record<string, string>): Promise<string>;
+}
+
+async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
+  await using sandbox = await startSandbox();
+  const token = (await sandbox.portalToken()).replace("bearer ", "");
+  const { USERNAME: _, PASSWORD: __, ...own } = variablesOf(sandbox.settings);
+  await inFolder(async (folder) => {
+    const run: World["run"] = async (script, env) => {
+      const source = `import * as mod from ${JSON.stringify(MOD_PATH)};\n${script}`;
+      const options = { cwd: folder, flags: ["-A"], env: { NO_PROXY: "127.0.0.1", ...env } };
+      const { stdout, stderr } = await runScript(source, options);
+      assert(stdout !== "", stderr);
+      return stdout.trim();
+    };
+    await use({ sandbox, own, token, folder, run });
+  });
+}
+
+/** A host of someone else, which should receive nothing. */
+function startStranger() {
+  return startTcpCapture(Array.from({ length: 60 }, () => rawAnswer(200, "{}")));
+}
+
+async function refreshToken({ settings }: Sandbox): Promise<string> {
+  const envFile = `${await Deno.makeTempDir()}/.env`;
+  await createSession({ ...settings, envFile }).login();
+  return linesOf(envFile).REFRESH_TOKEN ?? "";
+}
+
+/** Makes every call that sends something, and prints the result of each. */
+const callsTo = (planted: string) => `
   const calls = {
     login: () => mod.login({ strategy: "environment", force: true }),
     path: () => mod.authFetch("/v1/whoami"),
-    address: () => mod.authFetch(planted + "/v1/whoami", { method: "POST", body: "x" }),
+    address: () => mod.authFetch("${planted}/v1/whoami", { method: "POST", body: "x" }),
     fetchJson: () => mod.fetchJson("/v1/whoami"),
     download: () => mod.download("/v1/whoami", "whoami.json", { ifExists: "replace" }),
     refresh: () => mod.refresh(),
     doctor: () => mod.doctor({ login: true }),
     everywhere: () => mod.logout({ everywhere: true }),
   };
-  const lines = [
-    "login", "login --force", "status", "token", "fetch /v1/whoami", "fetch " + planted + "/v1/x",
-    "refresh", "doctor", "doctor --login", "fetch /v1/whoami -o x.json", "logout --everywhere",
-  ];
-  if (half === "calls") {
-    for (const [name, call] of Object.entries(calls)) ends[name] = await outcome(call);
-  } else {
-    for (const line of lines) await runCli(line.split(" "));
+  const results = {};
+  for (const [name, call] of Object.entries(calls)) {
+    results[name] = await call().then(() => "done", ({ code }) => code);
   }
-  console.log("ENDS " + JSON.stringify(ends));`;
+  console.log(JSON.stringify(results));`;
 
-/** A secret that the environment may contain, by the variables that bring it. */
-interface Kind {
-  readonly names: string;
-  variables(world: World): Promise<Record<string, string>> | Record<string, string>;
-  /** Whether it takes a Redis server. */
-  readonly store?: true;
-}
+/** Runs every command that sends something. */
+const commandsTo = (planted: string) => `
+  import { runCli } from ${JSON.stringify(CLI_PATH)};
+  for (const line of [
+    "login", "login --force", "status", "token", "fetch /v1/whoami", "fetch ${planted}/v1/x",
+    "refresh", "doctor", "doctor --login", "fetch /v1/whoami -o x.json", "logout --everywhere",
+  ]) await runCli(line.split(" "));`;
 
-interface World {
-  readonly sandbox: Sandbox;
-  readonly store: string;
-}
-
-const bare = async ({ sandbox }: World) => (await sandbox.portalToken()).replace("bearer ", "");
-const refreshToken = async ({ sandbox }: World): Promise<string> => {
-  const envFile = `${await Deno.makeTempDir()}/.env`;
-  await createSession({ ...sandbox.settings, envFile }).login();
-  return linesOf(envFile).REFRESH_TOKEN ?? "";
-};
-const passwordOf = ({ sandbox: { settings } }: World) => ({
-  USERNAME: settings.username,
-  PASSWORD: settings.password,
-});
-const stored = async (world: World, key = "") => {
-  const { authUrl, userPoolId, clientId, clientSecret, username, password, provider } =
-    world.sandbox.settings;
-  const account = { authUrl, userPoolId, clientId, clientSecret, username, password, provider };
-  await createSession({
-    ...account,
-    store: world.store,
-    ...(key && { storeKey: key }),
-  }).login();
-  return { AUTH_STORE: world.store, ...(key && { AUTH_STORE_KEY: key }) };
-};
-
-const KINDS: readonly Kind[] = [
-  { names: "`USERNAME`, `PASSWORD`", variables: passwordOf },
-  {
-    names: "`APP_CLIENT_SECRET`",
-    variables: ({ sandbox }) => ({ APP_CLIENT_SECRET: sandbox.settings.clientSecret }),
-  },
-  {
-    names: "`USERNAME`, `PASSWORD`, `APP_CLIENT_SECRET`",
-    variables: (world) => ({
-      ...passwordOf(world),
-      APP_CLIENT_SECRET: world.sandbox.settings.clientSecret,
-    }),
-  },
-  {
-    names: "`ACCESS_TOKEN`",
-    variables: async (world) => ({ ACCESS_TOKEN: await bare(world) }),
-  },
-  {
-    names: "`ACCESS_TOKEN` with `bearer`",
-    variables: async ({ sandbox }) => ({ ACCESS_TOKEN: await sandbox.portalToken() }),
-  },
-  {
-    names: "`ACCESS_TOKEN`, `REFRESH_TOKEN`",
-    variables: async (world) => ({
-      ACCESS_TOKEN: await bare(world),
-      REFRESH_TOKEN: await refreshToken(world),
-    }),
-  },
-  {
-    names: "`ACCESS_TOKEN`, `APP_CLIENT_SECRET`",
-    variables: async (world) => ({
-      ACCESS_TOKEN: await bare(world),
-      APP_CLIENT_SECRET: world.sandbox.settings.clientSecret,
-    }),
-  },
-  {
-    names: "`AUTH_TOKEN_COMMAND`",
-    variables: async (world) => ({
-      AUTH_TOKEN_COMMAND: commandLine(printing(await bare(world))),
-    }),
-  },
-  { names: "`AUTH_STORE`", variables: (world) => stored(world), store: true },
-  {
-    names: "`AUTH_STORE`, `AUTH_STORE_KEY`",
-    variables: (world) => stored(world, "k".repeat(43)),
-    store: true,
-  },
+/** The secrets that an environment may contain, as in the table of docs/security.md. */
+const SECRETS = [
+  "`USERNAME`, `PASSWORD`",
+  "`APP_CLIENT_SECRET`",
+  "`USERNAME`, `PASSWORD`, `APP_CLIENT_SECRET`",
+  "`ACCESS_TOKEN`",
+  "`ACCESS_TOKEN` with `bearer`",
+  "`ACCESS_TOKEN`, `REFRESH_TOKEN`",
+  "`ACCESS_TOKEN`, `APP_CLIENT_SECRET`",
+  "`AUTH_TOKEN_COMMAND`",
+  "`AUTH_STORE`",
+  "`AUTH_STORE`, `AUTH_STORE_KEY`",
 ];
 
-/** The results of a call and a login with a found file, by the row of docs/security.md. */
-const FOUND = { call: "UNTRUSTED_ORIGIN", login: "MISSING_SETTINGS" };
-
-for (const kind of KINDS) {
-  testNeeding(
-    kind.store && NO_REDIS,
-    `a planted .env gets nothing of the environment's ${kind.names}`,
-    () => inWorld(assertPlanted, kind),
-  );
-  testNeeding(
-    kind.store && NO_REDIS,
-    `a named .env gets calls with the environment's ${kind.names}`,
-    () => inWorld(assertNamed, kind),
-  );
-}
-
-async function inWorld(
-  check: (world: World, env: Record<string, string>, folder: string, kind: Kind) => Promise<void>,
-  kind: Kind,
-): Promise<void> {
-  await using sandbox = await startSandbox();
-  await inFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/redis`);
-    await using redis = kind.store && await startRedis(`${folder}/redis`, false);
-    const world = { sandbox, store: redis?.url ?? "" };
-    await check(world, await kind.variables(world), folder, kind);
-  });
-}
-
-async function assertPlanted(
-  { sandbox }: World,
-  env: Record<string, string>,
-  folder: string,
-  { names }: Kind,
-): Promise<void> {
-  await using theirs = startTcpCapture(Array.from({ length: 60 }, () => rawAnswer(200, "{}")));
-  const { clientId, userPoolId } = sandbox.settings;
-  const { APP_CLIENT_SECRET: _, USERNAME: __, PASSWORD: ___, ...own } = variablesOf({
-    ...sandbox.settings,
-    authUrl: theirs.url,
-    apiBaseUrl: theirs.url,
-  });
-  await writeEnv(folder, {
-    ...own,
-    APP_CLIENT_ID: clientId,
-    USER_POOL_ID: userPoolId,
-    // The file's own client secret, which is not a secret of the user.
-    APP_CLIENT_SECRET: "planted-client-secret-1",
-    API_ALLOWED_ORIGINS: theirs.url,
-    // The address of a store is easy to guess, and not used from a file.
-    ...(env.AUTH_STORE && { AUTH_STORE: env.AUTH_STORE }),
-  });
-  const asked = sandbox.requests.length;
-  const run = async (half: string) => {
-    const { stdout, stderr } = await runScript(EVERYTHING, {
-      cwd: folder,
-      flags: ["-A"],
-      args: [theirs.url, half],
-      env: { NO_PROXY: "127.0.0.1", ...env },
-    });
-    return JSON.parse(/^ENDS (.*)$/m.exec(stdout)?.[1] ?? stderr);
+/** The variables of these secrets. The store, if there is one, contains a session. */
+async function environmentWith(
+  secrets: string,
+  { sandbox, token }: World,
+  store = "",
+): Promise<Record<string, string>> {
+  const all: Record<string, string> = {
+    ...variablesOf(sandbox.settings),
+    ACCESS_TOKEN: secrets.includes("bearer") ? `bearer ${token}` : token,
+    REFRESH_TOKEN: await refreshToken(sandbox),
+    AUTH_TOKEN_COMMAND: commandLine(printing(token)),
+    AUTH_STORE: store,
+    AUTH_STORE_KEY: "k".repeat(43),
   };
-  const [ends] = [await run("calls"), await run("commands")];
-  assertEquals(theirs.requests.length, 0, JSON.stringify(ends));
-  assertEquals(sandbox.requests.length, asked);
-  for (const call of ["path", "address", "fetchJson", "download"]) {
-    assertEquals([call, ends[call]], [call, FOUND.call]);
+  const names = secrets.match(/[A-Z_]{5,}/g) ?? [];
+  const env = Object.fromEntries(names.map((name) => [name, all[name] ?? ""]));
+  if (store) {
+    const { envFile: _, ...account } = sandbox.settings;
+    await createSession({ ...account, store, storeKey: env.AUTH_STORE_KEY ?? "" }).login();
   }
-  if (!("AUTH_TOKEN_COMMAND" in env)) assertEquals(ends.login, FOUND.login);
-  const row = `| ${names} | \`${FOUND.call}\` | sent |`;
-  assertStringIncludes((await Deno.readTextFile(SECURITY)).replace(/ +/g, " "), row);
+  return env;
 }
 
-async function assertNamed(
-  { sandbox }: World,
-  env: Record<string, string>,
-  folder: string,
-): Promise<void> {
-  await writeEnv(folder, variablesOf(sandbox.settings));
-  const script = `
-    import { runCli } from ${JSON.stringify(CLI_PATH)};
-    console.log("CODE " + await runCli(["fetch", "/v1/whoami"]));`;
-  const { stdout, stderr } = await runScript(script, {
-    cwd: folder,
-    flags: ["-A"],
-    env: { NO_PROXY: "127.0.0.1", AUTH_ENV_FILE: `${folder}/.env`, ...env },
-  });
-  assertStringIncludes(stdout, '"username":"student"', stderr);
-  assertStringIncludes(stdout, "CODE 0");
+for (const secrets of SECRETS) {
+  const hasStore = secrets.includes("AUTH_STORE");
+  testNeeding(
+    hasStore ? NO_REDIS : undefined,
+    `only a .env that the user names gets the environment's ${secrets}`,
+    () =>
+      inWorld(async (world) => {
+        const { folder, own, run, sandbox } = world;
+        await Deno.mkdir(`${folder}/redis`);
+        await using redis = hasStore ? await startRedis(`${folder}/redis`, false) : undefined;
+        await using stranger = startStranger();
+        const env = await environmentWith(secrets, world, redis?.url);
+        await writeEnv(folder, {
+          ...own,
+          AUTH_URL: stranger.url,
+          API_BASE_URL: stranger.url,
+          API_ALLOWED_ORIGINS: stranger.url,
+          // Not a secret of the user.
+          APP_CLIENT_SECRET: "planted-client-secret-1",
+          // The address of a store is easy to guess; it is never read from a file.
+          ...(env.AUTH_STORE && { AUTH_STORE: env.AUTH_STORE }),
+        });
+        const before = sandbox.requests.length;
+        const results = JSON.parse(await run(callsTo(stranger.url), env));
+        await run(commandsTo(stranger.url), env);
+        assertEquals([stranger.requests.length, sandbox.requests.length], [0, before]);
+        const { path, address, fetchJson, download, login } = results;
+        const refused = "UNTRUSTED_ORIGIN";
+        assertEquals([path, address, fetchJson, download], Array(4).fill(refused));
+        if (!env.AUTH_TOKEN_COMMAND) assertEquals(login, "MISSING_SETTINGS");
+
+        await writeEnv(folder, variablesOf(sandbox.settings));
+        const fetch = `import { runCli } from ${JSON.stringify(CLI_PATH)};
+          console.log("CODE", await runCli(["fetch", "/v1/whoami"]));`;
+        const sent = await run(fetch, { AUTH_ENV_FILE: `${folder}/.env`, ...env });
+        assertStringIncludes(sent, '"username":"student"');
+        assertStringIncludes(sent, "CODE 0");
+        const table = documentText("docs/security.md").replace(/ +/g, " ");
+        assertStringIncludes(table, `| ${secrets} | \`${refused}\` | sent |`);
+      }),
+  );
 }
 
-Deno.test("a child process uses the token and the file of its parent, saved or not", async () => {
-  await using sandbox = await startSandbox();
-  await inFolder(async (folder) => {
-    const { USERNAME: _, PASSWORD: __, ...own } = variablesOf(sandbox.settings);
-    const token = await sandbox.portalToken();
+Deno.test("a child process uses the token and the .env of its parent, even after a save is undone", () =>
+  inWorld(async ({ folder, own, run, token }) => {
+    await writeEnv(folder, own);
+    const child = `import { fetchJson } from ${JSON.stringify(MOD_PATH)};
+      console.log((await fetchJson("/v1/whoami")).username);`;
+    await Deno.writeTextFile(`${folder}/child.ts`, child);
     const parent = `
-      import { login } from ${JSON.stringify(MOD_PATH)};
-      await login({ portalToken: ${JSON.stringify(token)} });
-      // Another program removed what was saved.
-      Deno.writeTextFileSync(".env", ${
-      JSON.stringify(
-        Object.entries(own).map(([name, value]) => `${name}=${value}\n`).join(""),
-      )
-    });
+      const text = Deno.readTextFileSync(".env");
+      await mod.login({ portalToken: ${JSON.stringify(token)} });
+      Deno.writeTextFileSync(".env", text);
       const args = ["run", "--quiet", "--no-lock", "-A", "child.ts"];
       const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
       console.log(new TextDecoder().decode(stdout));`;
-    await writeEnv(folder, own);
-    await Deno.writeTextFile(
-      `${folder}/child.ts`,
-      `import { fetchJson } from ${JSON.stringify(MOD_PATH)};
-       console.log((await fetchJson("/v1/whoami")).username);`,
-    );
-    const env = { NO_PROXY: "127.0.0.1" };
-    const { stdout, stderr } = await runScript(parent, { cwd: folder, flags: ["-A"], env });
-    assertEquals(stdout.trim(), "student", stderr);
-  });
-});
+    assertEquals(await run(parent), "student");
+  }));
 
-/** Parts of a story: a sandbox of the user, and a file with hosts of someone else. */
-interface Story {
-  readonly sandbox: Sandbox;
-  /** Address of the hosts in the found file. */
-  readonly theirs: string;
-  readonly token: string;
-}
+type Variables = Record<string, string>;
 
-/** A stranger's attempts to send a token of the environment to the hosts in the file. */
+/** Attempts to send a token of the environment to a stranger's host, which the file names. */
 const STORIES: Record<string, {
-  env(story: Story): Record<string, string> | Promise<Record<string, string>>;
-  file(story: Story): Record<string, string>;
-  script(story: Story): string;
+  env(world: World): Variables | Promise<Variables>;
+  file(host: string, world: World): Variables;
+  script(host: string, world: World): string;
 }> = {
-  "a refresh at the user's own provider": {
-    env: async ({ sandbox, token }) => ({
-      ...ownProvider(sandbox),
+  "refresh() at the user's own provider": {
+    env: async ({ sandbox, own: { API_BASE_URL: _, ...provider }, token }) => ({
+      ...provider,
       ACCESS_TOKEN: token,
-      REFRESH_TOKEN: await refreshToken({ sandbox, store: "" }),
+      REFRESH_TOKEN: await refreshToken(sandbox),
     }),
-    // The client secret is no secret of the environment alone.
-    file: ({ sandbox, theirs }) => ({
-      API_BASE_URL: theirs,
+    file: (host, { sandbox }) => ({
+      API_BASE_URL: host,
+      // The file has the same client secret as the environment.
       APP_CLIENT_SECRET: sandbox.settings.clientSecret,
     }),
     script: () =>
-      `await tried(() => mod.refresh()); await tried(() => mod.login());
-      await tried(() => mod.authFetch("/x")); mod.status(); await tried(() => mod.authFetch("/x"));`,
+      `await attempt(mod.refresh()); await attempt(mod.login());
+      await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
   },
-  "tokens that are no longer copied to the environment": {
+  'configure({ exportEnv: "none" })': {
     env: ({ token }) => ({ ACCESS_TOKEN: token }),
-    file: ({ theirs }) => ({ API_BASE_URL: theirs }),
+    file: (host) => ({ API_BASE_URL: host }),
     script: () =>
-      `await tried(() => mod.authFetch("/x")); mod.status();
-      mod.configure({ exportEnv: "none" }); await tried(() => mod.authFetch("/x"));`,
+      `await attempt(mod.authFetch("/x")); mod.status();
+      mod.configure({ exportEnv: "none" }); await attempt(mod.authFetch("/x"));`,
   },
-  "tokens in the file that nobody can use": {
+  "a call while the file contains unusable tokens": {
     env: ({ sandbox, token }) => ({ AUTH_URL: sandbox.authUrl, ACCESS_TOKEN: token }),
-    file: ({ theirs }) => ({
-      API_BASE_URL: theirs,
+    file: (host) => ({
+      API_BASE_URL: host,
       REFRESH_TOKEN: "x",
       AUTH_SESSION: "provider:https%3A%2F%2Fother.example",
     }),
-    script: ({ sandbox }) =>
+    script: (_, { sandbox }) =>
       `mod.configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
-      await tried(() => mod.authFetch("/v1/whoami"));
-      mod.configure({}); await tried(() => mod.authFetch("/x"));`,
+      await attempt(mod.authFetch("/v1/whoami"));
+      mod.configure({}); await attempt(mod.authFetch("/x"));`,
   },
-  "a host that is added later": {
+  "an origin that is added to the file later": {
     env: ({ sandbox, token }) => ({ API_BASE_URL: sandbox.apiUrl, ACCESS_TOKEN: token }),
     file: () => ({ MINE: "1" }),
-    script: ({ theirs }) =>
-      `await tried(() => mod.authFetch("/v1/whoami"));
-      Deno.writeTextFileSync(".env", "API_ALLOWED_ORIGINS=${theirs}\\n");
-      await tried(() => mod.authFetch("${theirs}/x")); mod.status();
-      await tried(() => mod.authFetch("${theirs}/x"));`,
+    script: (host) =>
+      `await attempt(mod.authFetch("/v1/whoami"));
+      Deno.writeTextFileSync(".env", "API_ALLOWED_ORIGINS=${host}\\n");
+      await attempt(mod.authFetch("${host}/x")); mod.status();
+      await attempt(mod.authFetch("${host}/x"));`,
   },
-  "a portal string, after which no prompt named a host": {
+  "login({ portalToken }), where no prompt names a host": {
     env: ({ token }) => ({ ACCESS_TOKEN: token }),
-    file: ({ theirs }) => ({ API_BASE_URL: theirs }),
-    script: ({ token }) =>
-      `await tried(() => mod.login({ portalToken: ${JSON.stringify(token)} }));
-      await tried(() => mod.authFetch("/x")); mod.status(); await tried(() => mod.authFetch("/x"));`,
+    file: (host) => ({ API_BASE_URL: host }),
+    script: (_, { token }) =>
+      `await attempt(mod.login({ portalToken: ${JSON.stringify(token)} }));
+      await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
   },
 };
 
-function ownProvider(sandbox: Sandbox): Record<string, string> {
-  const { API_BASE_URL: _, USERNAME: __, PASSWORD: ___, ...own } = variablesOf(sandbox.settings);
-  return own;
-}
-
 for (const [title, { env, file, script }] of Object.entries(STORIES)) {
-  Deno.test(`the hosts in a found .env get no token of the environment by ${title}`, async () => {
-    await using sandbox = await startSandbox();
-    await using theirs = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
-    const token = (await sandbox.portalToken()).replace("bearer ", "");
-    const story = { sandbox, theirs: theirs.url, token };
-    await inFolder(async (folder) => {
-      await writeEnv(folder, file(story));
-      const source = `import * as mod from ${JSON.stringify(MOD_PATH)};
-        const tried = (work) => work().then((it) => it?.body?.cancel?.(), () => {});
-        ${script(story)}
+  Deno.test(`the hosts in a found .env get no token of the environment by ${title}`, () =>
+    inWorld(async (world) => {
+      await using stranger = startStranger();
+      await writeEnv(world.folder, file(stranger.url, world));
+      const source = `
+        const attempt = (call) => call.then((it) => it?.body?.cancel?.(), () => {});
+        ${script(stranger.url, world)}
         console.log("DONE");`;
-      const variables = { NO_PROXY: "127.0.0.1", ...await env(story) };
-      const { stdout, stderr } = await runScript(source, {
-        cwd: folder,
-        flags: ["-A"],
-        env: variables,
-      });
-      assertStringIncludes(stdout, "DONE", stderr);
-      assertEquals(theirs.requests.length, 0);
-      // Nothing that belongs to the environment is left in a file that was only found.
-      assertEquals((await Deno.readTextFile(`${folder}/.env`)).includes(token), false);
-    });
-  });
+      assertEquals(await world.run(source, await env(world)), "DONE");
+      assertEquals(stranger.requests.length, 0);
+      // Nothing from the environment is saved in a file that was only found.
+      const saved = await Deno.readTextFile(`${world.folder}/.env`);
+      assertEquals(saved.includes(world.token), false);
+    }));
 }
 
-Deno.test("a token in a found .env does not replace the user's own in the environment", async () => {
-  await using sandbox = await startSandbox();
-  await inFolder(async (folder) => {
-    const token = (await sandbox.portalToken()).replace("bearer ", "");
-    const payload = JSON.parse(
-      atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/")),
-    );
-    const forged = jwt({ ...payload, iat: payload.iat + 60 });
-    await writeEnv(folder, {
-      ...ownProvider(sandbox),
-      API_BASE_URL: sandbox.apiUrl,
-      ACCESS_TOKEN: forged,
-    });
-    const script = `import { logout, status } from ${JSON.stringify(MOD_PATH)};
-      const seen = [status().state, Deno.env.get("ACCESS_TOKEN") === Deno.args[0]];
-      await logout({ revoke: false });
-      console.log(...seen, Deno.env.get("ACCESS_TOKEN") === Deno.args[0]);`;
-    const { stdout } = await runScript(script, {
-      cwd: folder,
-      flags: ["-A"],
-      args: [token],
-      env: { ACCESS_TOKEN: token },
-    });
-    assertEquals(stdout.trim(), "valid true true");
-  });
-});
+Deno.test("a token in a found .env does not replace the user's own in the environment", () =>
+  inWorld(async ({ folder, own, run, token }) => {
+    const [, claims = ""] = token.split(".");
+    const bytes = Uint8Array.fromBase64(claims, { alphabet: "base64url" });
+    const payload = JSON.parse(new TextDecoder().decode(bytes));
+    await writeEnv(folder, { ...own, ACCESS_TOKEN: jwt({ ...payload, iat: payload.iat + 60 }) });
+    const script = `
+      const isOwn = () => Deno.env.get("ACCESS_TOKEN") === ${JSON.stringify(token)};
+      console.log(mod.status().state, isOwn());
+      await mod.logout({ revoke: false });
+      console.log(isOwn());`;
+    assertEquals(await run(script, { ACCESS_TOKEN: token }), "valid true\ntrue");
+  }));
 
-Deno.test("an expired token in the environment, or one of another folder, leaves an own .env in use", async () => {
-  await using sandbox = await startSandbox();
-  await inFolder(async (folder) => {
+const CALL = `console.log((await mod.fetchJson("/v1/whoami")).username);`;
+
+Deno.test("login() uses a found .env despite an expired or a superseded token in the environment", () =>
+  inWorld(async ({ folder, run, sandbox, token }) => {
     const { clientId, username } = sandbox.settings;
     const expired = jwt({ client_id: clientId, username, iat: 1_000, exp: 2_000 });
-    const script = `import { fetchJson, login } from ${JSON.stringify(MOD_PATH)};
-      await login();
-      console.log((await fetchJson("/v1/whoami")).username);`;
     await writeEnv(folder, variablesOf(sandbox.settings));
     // In the second run, the file contains a session.
-    for (const ACCESS_TOKEN of [expired, (await sandbox.portalToken()).replace("bearer ", "")]) {
-      const env = { NO_PROXY: "127.0.0.1", ACCESS_TOKEN };
-      const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
-      assertEquals(stdout.trim(), "student", stderr);
+    for (const ACCESS_TOKEN of [expired, token]) {
+      assertEquals(await run(`await mod.login(); ${CALL}`, { ACCESS_TOKEN }), "student");
     }
-  });
-});
+  }));
 
-Deno.test("a session that cannot be saved continues, even if an option overrides a host in the file", async () => {
-  await using sandbox = await startSandbox();
-  await inFolder(async (folder) => {
+Deno.test("a session that cannot be saved continues if an option overrides a host in the .env", () =>
+  inWorld(async ({ folder, run, sandbox }) => {
     await writeEnv(folder, variablesOf(sandbox.settings));
     // A file with an unclosed quote is not edited.
     await Deno.writeTextFile(`${folder}/.env`, `MINE="open\\n`, { append: true });
-    const script = `import { configure, fetchJson, login, status } from ${JSON.stringify(MOD_PATH)};
-      configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
-      await login();
-      const first = status().state;
-      console.log(first, (await fetchJson("/v1/whoami")).username, status().state);`;
-    const env = { NO_PROXY: "127.0.0.1" };
-    const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
-    assertEquals(stdout.trim(), "valid student valid", stderr);
-  });
-});
+    const script = `mod.configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
+      console.log((await mod.login()).state); ${CALL} console.log(mod.status().state);`;
+    assertEquals(await run(script), "valid\nstudent\nvalid");
+  }));

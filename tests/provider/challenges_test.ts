@@ -1,4 +1,4 @@
-/** The table of further steps: what each asks for, and where the documents name it. */
+/** The further steps of a login: what each asks for. */
 import { assertEquals } from "@std/assert";
 import { asksOf, STEP_NAMES } from "../../src/provider/challenges.ts";
 import type { IssuedChallenge } from "../../src/provider/protocol.ts";
@@ -15,7 +15,7 @@ function issued(name: string, parameters: Readonly<Record<string, string>>): Iss
   };
 }
 
-/** The names of what a step asks for. */
+/** The names of the values that a step asks for. */
 function asked(name: string, parameters: Readonly<Record<string, string>> = {}): string[] {
   return asksOf(issued(name, parameters), "ada").map((ask) => ask.name);
 }
@@ -51,7 +51,7 @@ Deno.test("each further step lists the values that its answer must contain", () 
   assertEquals(untested, [], "steps without an example");
 });
 
-Deno.test("a choice has its choices, also if there is only one; without a list it is open", () => {
+Deno.test("SELECT_MFA_TYPE offers the listed choices, or any answer if the list is missing", () => {
   const choicesOf = (MFAS_CAN_CHOOSE?: string) => {
     const [ask] = asksOf(
       issued("SELECT_MFA_TYPE", MFAS_CAN_CHOOSE ? { MFAS_CAN_CHOOSE } : {}),
@@ -64,7 +64,7 @@ Deno.test("a choice has its choices, also if there is only one; without a list i
   for (const none of [undefined, "[]", "not JSON", "7"]) assertEquals(choicesOf(none), undefined);
 });
 
-Deno.test("a custom question shows what the provider says, without the user's names", () => {
+Deno.test("CUSTOM_CHALLENGE shows the provider's parameters, without the user's names", () => {
   const promptOf = (parameters: Readonly<Record<string, string>>) =>
     asksOf(issued("CUSTOM_CHALLENGE", parameters), "ada")[0]?.prompt;
   assertEquals(
@@ -77,7 +77,7 @@ Deno.test("a custom question shows what the provider says, without the user's na
   );
 });
 
-Deno.test("docs/troubleshooting.md contains each further step", () => {
+Deno.test("docs/troubleshooting.md describes each further step", () => {
   const text = documentText("docs/troubleshooting.md");
   const [, section = ""] = /^## CHALLENGE_REQUIRED$([^]*?)^## /m.exec(text) ?? [];
   const missing = STEP_NAMES.filter((name) => !section.includes(`\`${name}\``));

@@ -3,7 +3,7 @@ import { fc } from "../support/property.ts";
 import { readClaims } from "../../src/platform/claims.ts";
 import { jwt } from "../support/answers.ts";
 
-Deno.test("readClaims() reads what a session plans with", () => {
+Deno.test("readClaims() returns the claims that a session uses", () => {
   const claims = { iat: 1_700_000_000, exp: 1_700_001_800, sub: "s-1", username: "zoë 🌊" };
   assertEquals(
     readClaims(jwt({ ...claims, client_id: "app", token_use: "access", scope: "x" })),
@@ -11,14 +11,14 @@ Deno.test("readClaims() reads what a session plans with", () => {
   );
 });
 
-Deno.test("readClaims() finds nothing in an opaque token", () => {
+Deno.test("readClaims() returns no claims for an opaque token", () => {
   const notObjects = [null, 7, "text", [1]].map((it) => jwt(it as never));
   for (const token of ["", "opaque", "a.b", "a.b.c", "a.b.c.d.e", "..", "a.%%%.c", ...notObjects]) {
     assertEquals(readClaims(token), {}, token);
   }
 });
 
-Deno.test("readClaims() never throws, and what it finds makes dates and text", () => {
+Deno.test("readClaims() returns valid dates and text for any token", () => {
   const anything = fc.oneof(fc.string(), fc.string().map((it) => `a.${it}.c`));
   const claims = fc.dictionary(
     fc.constantFrom("iat", "exp", "sub", "username", "client_id", "token_use"),

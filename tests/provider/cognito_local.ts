@@ -1,8 +1,4 @@
-/**
- * Runs the emulator `cognito-local` in a separate process: an identity provider that this project
- * did not write. This folder tests against programs of others: this one, and readers of `.env`
- * files.
- */
+/** Runs the emulator `cognito-local`, an identity provider that this project did not write. */
 import { freePort } from "../support/free_port.ts";
 import { notInstalled, testNeeding } from "../support/needs.ts";
 import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
@@ -38,13 +34,10 @@ export interface CognitoLocal extends AsyncDisposable {
   readonly clientSecret: string;
   /** The text that the user types: a name or an e-mail address. */
   readonly username: string;
-  /** Made at run time. */
   readonly password: string;
   /** The access token's `username` claim: the same name, or a UUID when signing in by e-mail. */
   readonly providerUsername: string;
-  /**
-   * An operation in "aws" words, for what a test has to arrange. Throws unless the status is 200.
-   */
+  /** Sends an operation with which a test prepares the emulator. Throws unless it succeeds. */
   admin<Answer>(operation: string, body: Record<string, unknown>): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -57,7 +50,7 @@ async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoL
     `${folder}/.cognito/config.json`,
     JSON.stringify({ UserPoolDefaults: { UsernameAttributes: [] } }),
   );
-  // The emulator writes its configured port, not the one it got, into tokens: 0 is no choice.
+  // The emulator writes the configured port into its tokens, so the port cannot be 0.
   const port = freePort();
   const url = `http://127.0.0.1:${port}/`;
   const emulator = spawnEmulator(folder, port);
@@ -90,7 +83,7 @@ interface Emulator {
 }
 
 function spawnEmulator(folder: string, port: number): Emulator {
-  // Standard input ends when the process that holds its other end does, however that process ends.
+  // Standard input ends with this process, however this process ends.
   const main = `import "${COGNITO_LOCAL.entry}";` +
     "await Deno.stdin.readable.pipeTo(new WritableStream()); Deno.exit();";
   const child = new Deno.Command(Deno.execPath(), {
@@ -126,7 +119,7 @@ function spawnEmulator(folder: string, port: number): Emulator {
       try {
         child.kill("SIGKILL");
       } catch {
-        // It has ended already.
+        // It has already ended.
       }
       await ended;
       await child.stdin.close().catch(() => {});

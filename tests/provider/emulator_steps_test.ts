@@ -13,7 +13,7 @@ function sessionAt({ url, clientId, clientSecret, userPoolId }: CognitoLocal) {
 }
 
 cognitoLocalTest(
-  "an identity provider of others takes a new password, and checks the code of an app",
+  "login() answers the further steps of cognito-local: a new password and the code of an app",
   { signIn: "username" },
   async (provider) => {
     const temporary = `Aa1!${crypto.randomUUID()}`;

@@ -5,6 +5,7 @@ import {
   SessionExpiredError,
   type SessionOptions,
 } from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { cognitoLocalTest } from "./cognito_local.ts";
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
@@ -12,7 +13,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 for (const signIn of ["username", "email"] as const) {
-  const name = `a session works at an identity provider of others, signing in by ${signIn}`;
+  const name = `a session works with cognito-local when users sign in by ${signIn}`;
   cognitoLocalTest(name, { signIn }, async (provider, t) => {
     const { clientId, clientSecret, userPoolId, username, password } = provider;
     const options: SessionOptions = {
@@ -25,7 +26,7 @@ for (const signIn of ["username", "email"] as const) {
     const account = { username, password };
     const session = createSession(options);
 
-    await t.step("login() gets tokens, their lifetime from the token itself", async () => {
+    await t.step("login() reads the lifetime from the token", async () => {
       const status = await session.login(account);
       assertEquals([status.state, status.source, status.canRefresh], ["valid", "password", true]);
       assertEquals(status.username, provider.providerUsername);
@@ -41,12 +42,10 @@ for (const signIn of ["username", "email"] as const) {
       assertEquals((await session.refresh()).canRefresh, true);
     });
 
-    await t.step("doctor() logs in, refreshes, and ends that login", async () => {
+    await t.step("doctor() reports ok for a login, a refresh and a logout", async () => {
       const { checks } = await createSession({ ...options, ...account }).doctor({ login: true });
       const tried = checks.filter(({ name }) => ["login", "refresh", "logout"].includes(name));
-      assertEquals(tried.map(({ name, level }) => `${name} ${level}`), [
-        ...["login ok", "refresh ok", "logout ok"],
-      ]);
+      assertEquals(tried.map(({ level }) => level), ["ok", "ok", "ok"]);
     });
 
     await t.step("a wrong password is INVALID_CREDENTIALS", async () => {
@@ -64,24 +63,20 @@ for (const signIn of ["username", "email"] as const) {
       assertEquals(await codeOf(stranger.login(account)), "CLIENT_UNKNOWN");
     });
 
-    await t.step("the wrong words are an error that says what was seen", async () => {
+    await t.step("the wrong protocol names are a ProviderError with the status", async () => {
       const vendor = createSession({ ...options, provider: "vendor" });
       const error = await assertRejects(() => vendor.login(account), ProviderError);
       assert(["UNEXPECTED_RESPONSE", "SERVER_ERROR", "REJECTED"].includes(error.code), error.code);
       assert(error.status !== undefined);
     });
 
-    await t.step("a refresh token that is not known there is REFRESH_REJECTED", async () => {
-      const folder = await Deno.makeTempDir({ prefix: "interop-" });
-      try {
+    await t.step("an unknown refresh token is REFRESH_REJECTED", () =>
+      inFolder(async (folder) => {
         const envFile = `${folder}/.env`;
         await Deno.writeTextFile(envFile, "REFRESH_TOKEN=unknown-refresh-token\n");
         const stale = createSession({ ...options, ...account, envFile });
         const error = await assertRejects(() => stale.refresh(), SessionExpiredError);
         assertEquals(error.code, "REFRESH_REJECTED");
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    });
+      }));
   });
 }

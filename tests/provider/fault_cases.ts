@@ -1,29 +1,25 @@
-/**
- * The faults that networks cause in a request to the identity provider: one list for the tests and
- * for the measurements. The folder tests logins and refreshes in the middle of such faults.
- */
+/** The faults that networks cause in a request to the identity provider, for tests and measurements. */
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault_proxy.ts";
 import "../support/sandbox_key.ts";
 
-/** A provider behind a proxy that does to requests what a case says. */
+/** A provider behind a proxy that injects the fault of a case. */
 export interface FaultyProvider extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  /** Where a client finds the provider. */
   readonly url: string;
   /** Injects the fault from the next request on, and returns the address to use from then on. */
   begin(): Promise<string>;
-  /** Requests that came through since then. */
+  /** The number of requests that arrived since then. */
   requests(): number;
 }
 
 export interface FaultCase {
   readonly name: string;
   readonly sandbox?: StartSandboxOptions;
-  /** Nothing but the deadline ends it, so that tests set a short one. */
+  /** Whether only the deadline ends the request. Tests then set a short one. */
   readonly waits?: boolean;
   begin(at: { sandbox: Sandbox; proxy: FaultProxy }): void | Promise<void>;
-  /** The address from then on, if it is another one; no request comes through there. */
+  /** The address from then on, if it differs; no request arrives there. */
   url?(at: { sandbox: Sandbox }): string;
 }
 
@@ -101,7 +97,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
   planned("rotation, response lost, no grace", "resetAfterRequest", { sandbox: rotating(0) }),
 ];
 
-/** Starts a provider for a case. It works until `begin()`. */
+/** Starts a provider for a case. The fault starts with `begin()`. */
 export async function startFaultyProvider(
   each: FaultCase,
   options: StartSandboxOptions = {},

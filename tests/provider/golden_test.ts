@@ -21,7 +21,7 @@ const ANSWER = rawAnswer(
   { "content-type": "application/x-vendor-json-1.1" },
 );
 
-/** Holds the last request that the work sends, by default the only one, against a golden one. */
+/** Compares the last request that the work sends, by default the only one, with a golden one. */
 async function assertSends(
   golden: string,
   work: (authUrl: string) => Promise<unknown>,
@@ -70,20 +70,20 @@ const REQUESTS: [what: string, golden: string, work: (authUrl: string) => Promis
     "login",
     (authUrl) => createSession({ ...unnamed, authUrl }).login({ username, password }),
   ],
-  ["a login in the words aws", "login_aws", login({ provider: "aws" })],
-  ["a login in words of the caller's own", "login_aws", login({ provider: AWS })],
+  ["a login with the protocol names of aws", "login_aws", login({ provider: "aws" })],
+  ["a login with protocol names as options", "login_aws", login({ provider: AWS })],
   ["a refresh with SECRET_HASH", "refresh_with_hash", refresh({ refreshSecretHash: "send" })],
   ["a refresh by default", "refresh_with_hash", refresh({})],
   ["a refresh without SECRET_HASH", "refresh_without_hash", refresh({ refreshSecretHash: "omit" })],
   ["a refresh of a public client", "refresh_without_hash", refresh({ clientSecret: "" })],
 ];
 for (const [what, golden, work] of REQUESTS) {
-  Deno.test(`${what} is the golden request`, () => assertSends(`golden_${golden}.http`, work));
+  Deno.test(`${what} sends the golden request`, () => assertSends(`golden_${golden}.http`, work));
 }
 
-Deno.test("a refresh after a login by arguments is the golden request with SECRET_HASH", () =>
+Deno.test("a refresh after a login by arguments sends the golden request with SECRET_HASH", () =>
   assertSends("golden_refresh_with_hash.http", async (authUrl) => {
-    // The token is opaque, so only the login tells the name.
+    // The token is opaque, so the name is known only from the login.
     const session = createSession({ ...unnamed, authUrl });
     await session.login({ username, password });
     await session.refresh();

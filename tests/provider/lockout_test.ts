@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Portless, portless, rejection } from "../support/portless.ts";
 
-/** A user of this test alone: rejected passwords are counted for the whole process. */
+/** A user that no other test has: rejected passwords are counted for the whole process. */
 function withUser(lockoutAfter?: number): { world: Portless; name: string; password: string } {
   const world = portless(lockoutAfter === undefined ? {} : { sandbox: { lockoutAfter } });
   const name = `user-${crypto.randomUUID()}`;
@@ -12,7 +12,7 @@ function withUser(lockoutAfter?: number): { world: Portless; name: string; passw
 
 const wrong = (username: string) => ({ username, password: `Wrong-${crypto.randomUUID()}` });
 
-Deno.test("rejected passwords in a row are counted in the message, and none is sent twice", async () => {
+Deno.test("the message counts the passwords that were rejected in a row", async () => {
   const { world, name, password } = withUser();
   await using _ = world;
   const messages: string[] = [];
@@ -26,10 +26,10 @@ Deno.test("rejected passwords in a row are counted in the message, and none is s
   assertMatch(messages[6] ?? "", /7 passwords in a row/);
   assertEquals((await world.session.login({ username: name, password })).state, "valid");
   const error = await rejection(world.session.login(wrong(name)));
-  assert(!error.message.includes("in a row"), "the right one ends the row");
+  assert(!error.message.includes("in a row"), "the right password ends the row");
 });
 
-Deno.test("a lock is reported, and never waited for", async () => {
+Deno.test("login() reports a locked account and does not wait for the lock to end", async () => {
   const { world, name, password } = withUser(5);
   await using _ = world;
   for (let time = 0; time < 5; time++) await rejection(world.session.login(wrong(name)));
@@ -41,7 +41,7 @@ Deno.test("a lock is reported, and never waited for", async () => {
   assertEquals((await world.session.login({ username: name, password })).state, "valid");
 });
 
-Deno.test("a wrong password for another name starts the count again", async () => {
+Deno.test("a wrong password for another user starts the count again", async () => {
   const { world, name } = withUser();
   await using _ = world;
   for (const each of [name, `another-${name}`, name]) {
@@ -52,7 +52,7 @@ Deno.test("a wrong password for another name starts the count again", async () =
   assertMatch(message, /2 passwords in a row/);
 });
 
-Deno.test("failures unrelated to the password are not counted, and do not reset the count", async () => {
+Deno.test("failures unrelated to the password leave the count unchanged", async () => {
   const { world, name } = withUser();
   await using _ = world;
   await rejection(world.session.login(wrong(name)));
@@ -71,7 +71,7 @@ Deno.test("failures unrelated to the password are not counted, and do not reset 
   assertMatch(second.message, /2 passwords in a row/, "also in another session of this process");
 });
 
-Deno.test("after fifteen quiet minutes the count of wrong passwords starts again", async () => {
+Deno.test("the count of wrong passwords starts again after fifteen minutes", async () => {
   const { world, name } = withUser();
   await using _ = world;
   const messages: string[] = [];

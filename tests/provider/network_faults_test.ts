@@ -45,10 +45,10 @@ const EXPECTED: Readonly<Record<string, readonly [login: Seen, refresh?: Seen]>>
   "rotation, response lost, no grace": [ALONE, ["REFRESH_REJECTED", 2]],
 };
 
-/** A deadline that nothing but waiting reaches, as pauses between attempts cost no time here. */
+/** Pauses between attempts take no time here, so only a provider that never responds reaches it. */
 const deadlineOf = (each: FaultCase) => each.waits ? 400 : 30_000;
 
-/** Runs a login or a refresh in the middle of a fault, on a session that was good before. */
+/** Logs in, then lets the session meet a fault. */
 async function meet(
   each: FaultCase,
   work: (session: Session) => Promise<unknown>,
@@ -67,7 +67,7 @@ async function meet(
       },
     };
     await createSession({ ...options, authUrl: provider.url }).login();
-    // The provider of these tokens has another address from here on.
+    // The tokens are used at another address from here on.
     const saved = await Deno.readTextFile(envFile);
     await Deno.writeTextFile(envFile, saved.replace(/^AUTH_SESSION=.*\n/m, ""));
     const authUrl = await provider.begin();
@@ -82,12 +82,12 @@ async function meet(
       outcome = error.code;
       if (error instanceof ProviderError) attempts = error.attempts;
       assertMatch(error.message, /^Cannot (log in|refresh the session): .*; .+$/);
-      // One that is followed ends at the portal's page.
+      // If the redirect were followed, the error would describe the portal's page.
       if (each.name.includes("redirect")) assertMatch(error.message, /status 302, a redirect/);
     }
     const requests = provider.requests();
-    if (requests > 0 && attempts > 0) assertEquals(attempts, requests, "the error tells");
-    // The rest is in the file, for the next process.
+    if (requests > 0 && attempts > 0) assertEquals(attempts, requests, "the error's attempts");
+    // The next process finds the same in the file.
     const next = createSession({ ...options, authUrl });
     assertEquals(next.status().canRefresh, session.status().canRefresh);
     return { seen: [outcome, requests || attempts], session, paused: skipped - before };
@@ -96,7 +96,7 @@ async function meet(
 
 for (const each of FAULT_CASES) {
   const [expected, ofRefresh = expected] = EXPECTED[each.name] ?? [];
-  Deno.test(`${each.name}: what login() and refresh() return`, async () => {
+  Deno.test(`login() and refresh() have the expected outcome after ${each.name}`, async () => {
     const login = await meet(each, (session) => session.login({ force: true }));
     assertEquals(login.seen, expected, "login");
     assertEquals([login.session.status().state, login.session.status().canRefresh], [

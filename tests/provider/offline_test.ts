@@ -1,4 +1,4 @@
-/** A machine that reaches the provider but not the registry of its packages. */
+/** A machine that reaches the provider but not the package registry. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { cpSync, existsSync } from "node:fs";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -70,10 +70,10 @@ Deno.test("no package is loaded between a login and its response", () =>
 
 const unreachable: [string, string[], Record<string, string>][] = [
   ["--cached-only", ["--cached-only"], {}],
-  ["a registry that is not there", [], { NPM_CONFIG_REGISTRY: "http://ada:token@127.0.0.1:9/" }],
+  ["an unreachable registry", [], { NPM_CONFIG_REGISTRY: "http://ada:token@127.0.0.1:9/" }],
 ];
 for (const [what, flags, env] of unreachable) {
-  Deno.test(`an empty cache and ${what} end a login before anything is sent`, () =>
+  Deno.test(`login() sends nothing if its package is not cached, with ${what}`, () =>
     inFolder(async (denoDir) => {
       const outcome = await loginOffline(`${denoDir}/empty`, flags, env);
       assertEquals([outcome.code, outcome.requests], ["PACKAGE_UNAVAILABLE", 0]);
@@ -82,7 +82,7 @@ for (const [what, flags, env] of unreachable) {
     }));
 }
 
-Deno.test("a start, a resume from the .env and a call need no package", () =>
+Deno.test("a session from a .env and its calls need no package", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env`, "ACCESS_TOKEN=opaque-access-token\n");
     const script = `

@@ -4,17 +4,13 @@ import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
 import { cannedSession } from "../support/canned_session.ts";
 
-function sessionWith(...answers: [Canned, ...Canned[]]) {
-  return cannedSession({}, ...answers);
-}
-
 async function loginError(answer: Canned): Promise<AuthError> {
-  const { session } = sessionWith(answer);
+  const { session } = cannedSession({}, answer);
   return await assertRejects(() => session.login(), AuthError);
 }
 
 async function refreshError(answer: Canned): Promise<AuthError> {
-  const { session } = sessionWith(tokenAnswer(), answer);
+  const { session } = cannedSession({}, tokenAnswer(), answer);
   await session.login();
   return await assertRejects(() => session.refresh(), AuthError);
 }
@@ -39,21 +35,20 @@ const FORMS: [string, (name: string, message: string) => Canned][] = [
 for (const [form, answer] of FORMS) {
   Deno.test(`a refusal is understood in the form of ${form}`, async () => {
     const cases = [
-      ["NotAuthorizedException", "Wrong.", "INVALID_CREDENTIALS", "REFRESH_REJECTED"],
-      ["NotAuthorizedException", "Password attempts exceeded", "LOCKED_OUT", "LOCKED_OUT"],
-      ["constructor", "a name that every object has", "REJECTED", "REJECTED"],
+      ["NotAuthorizedException", "Password attempts exceeded", "LOCKED_OUT"],
+      // Every object has a member of this name.
+      ["constructor", "no", "REJECTED"],
     ] as const;
-    for (const [name, message, login, refresh] of cases) {
+    for (const [name, message, code] of cases) {
       const error = await loginError(answer(name, message));
       if (!(error instanceof ProviderError)) throw error;
-      assertEquals([error.code, error.status, error.providerCode], [login, 400, name]);
-      assertMatch(error.message, /^Cannot log in: .*\(status 400, .*\).*; \w+/);
-      assertEquals((await refreshError(answer(name, message))).code, refresh);
+      assertEquals([error.code, error.status, error.providerCode], [code, 400, name]);
+      assertEquals((await refreshError(answer(name, message))).code, code);
     }
   });
 }
 
-Deno.test("an error as plain text is understood, too", async () => {
+Deno.test("a refusal in plain text is understood", async () => {
   const text = (body: string): Canned => () => new Response(body, { status: 400 });
   const page: Canned = () => new Response("<html>down</html>", { status: 502 });
   assertEquals((await loginError(page)).code, "SERVER_ERROR");
@@ -62,14 +57,14 @@ Deno.test("an error as plain text is understood, too", async () => {
   assertEquals((await refreshError(text("UserNotFoundException"))).code, "REFRESH_REJECTED");
 });
 
-Deno.test("an error in the header of a response without a body is understood, too", async () => {
+Deno.test("a refusal in a header is understood if the response has no body", async () => {
   const header = { "x-amzn-ErrorType": "ResourceNotFoundException:" };
   const answer: Canned = () => new Response(null, { status: 400, headers: header });
   assertEquals((await loginError(answer)).code, "CLIENT_UNKNOWN");
   assertEquals((await refreshError(answer)).code, "CLIENT_UNKNOWN");
 });
 
-Deno.test("a ProviderError has the status, name, request id, attempts and the wait that the provider asked for", async () => {
+Deno.test("a ProviderError has the facts of the response, which support asks for", async () => {
   const answer = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, {
     "x-amzn-RequestId": "11111111-2222-3333-4444-555555555555",
     "retry-after": "90",

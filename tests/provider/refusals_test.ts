@@ -1,4 +1,4 @@
-/** The table of what the provider refuses: each row has an example here and a place in the documents. */
+/** The table of refusals: each row has an example here and a section in the documents. */
 import { assertEquals } from "@std/assert";
 import { isTransient } from "../../src/errors/errors.ts";
 import type {
@@ -13,7 +13,7 @@ import { documentText } from "../support/documented_flags.ts";
 
 type Flow = ProviderRequest["flow"];
 
-/** A response, its code by the purpose of the request or for all other purposes, and what it means. */
+/** A refusal, and its code: the same for all purposes of a request, or one for each purpose. */
 type Example = readonly [
   name: string,
   message: string,
@@ -22,7 +22,7 @@ type Example = readonly [
     /** Default: 400. */
     readonly status?: number;
     readonly headers?: Record<string, string>;
-    /** Default: whether the code may pass. */
+    /** Default: whether the code is transient. */
     readonly repeatable?: boolean;
     readonly isFinal?: true;
     /** The problem, if the code alone does not say it. */
@@ -215,7 +215,7 @@ const CASES = EXAMPLES.flatMap((example) =>
   })
 );
 
-Deno.test("each refusal has its code, and is final or repeated as it should be", () => {
+Deno.test("each refusal has its code, its meaning, and whether it is final or repeated", () => {
   for (const { example, flow, code } of CASES) {
     const [, , , more = {}] = example;
     const response = responseOf(example);
@@ -228,7 +228,7 @@ Deno.test("each refusal has its code, and is final or repeated as it should be",
   }
 });
 
-/** A row as the table writes it, to be found there. */
+/** A row as one text, so that a reader finds it in the table. */
 function rowText({ names, says, status, header, flows, code }: Refusal): string {
   return [flows, names, says, status, header, code].flat().filter((it) => it !== undefined).join(
     " ",
@@ -241,7 +241,7 @@ Deno.test("each row of the refusals table has an example", () => {
     return refusalFor(flow, responseOf(example), name, message);
   }));
   const idle = REFUSALS.filter((row) => !deciding.has(row)).map(rowText);
-  assertEquals(idle, [], "rows without an example, or that no answer can reach");
+  assertEquals(idle, [], "rows without an example, or that no response can reach");
 });
 
 /** A refusal as it is shown to a user with this password. */
@@ -251,7 +251,7 @@ function shownTo(secret: string, name: string, message: string) {
   return readRefusal({ flow: "login", secrets: [new Secret(secret)] }, answer, json);
 }
 
-Deno.test("the provider's message is shown even if a password is one of its common words", () => {
+Deno.test("the provider's message is shown even if a password contains one of its words", () => {
   const sentences = [
     "Incorrect username or password",
     "Password attempts exceeded",
@@ -275,7 +275,7 @@ const SECTIONS = new Map(
   }),
 );
 
-Deno.test("docs/troubleshooting.md quotes the provider's message for each refusal, under its code", () => {
+Deno.test("docs/troubleshooting.md quotes each refusal under its code", () => {
   const missing = REFUSALS.flatMap(({ code, names = [], says }) => {
     const section = SECTIONS.get(code) ?? "";
     const wanted = names.filter((each) => typeof each === "string");
@@ -287,7 +287,7 @@ Deno.test("docs/troubleshooting.md quotes the provider's message for each refusa
   assertEquals(missing, [], "say it in docs/troubleshooting.md");
 });
 
-Deno.test("troubleshooting quotes the problem of each code as its symptom", () => {
+Deno.test("docs/troubleshooting.md quotes the problem of each code as its symptom", () => {
   const missing = Object.entries(MEANINGS).filter(([code, { problem }]) => {
     const [, symptom = ""] = /\*\*Symptom\.\*\*(.*?)- \*\*/.exec(SECTIONS.get(code) ?? "") ?? [];
     const quoted = [...symptom.matchAll(/"([^"]+)"/g)].map(([, text = ""]) => text);

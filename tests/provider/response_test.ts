@@ -1,24 +1,19 @@
-/** The requests to an identity provider, and the outcome of each of its responses. */
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { ChallengeError } from "../../mod.ts";
+/** Responses of the provider that are not refusals: the ones that a session accepts, and the others. */
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
 import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession } from "../support/canned_session.ts";
 
-function sessionWith(...answers: [Canned, ...Canned[]]) {
-  return cannedSession({}, ...answers);
-}
-
-const lifetimes: [string, unknown, number | undefined][] = [
+const LIFETIMES: [what: string, ExpiresIn: unknown, seconds: number | undefined][] = [
   ["digits", "600", 600],
   ["the longest lifetime", 1e9, 1e9],
   ["a longer lifetime", 1e9 + 1, undefined],
-  ["zero", 0, undefined],
   ["a word", "soon", undefined],
 ];
-for (const [what, ExpiresIn, seconds] of lifetimes) {
-  Deno.test(`ExpiresIn may be ${what}`, async () => {
-    const { session, time } = sessionWith(tokenAnswer({ ...TOKENS, ExpiresIn }));
+for (const [what, ExpiresIn, seconds] of LIFETIMES) {
+  Deno.test(`login() ${seconds ? "accepts" : "ignores"} ${what} as ExpiresIn`, async () => {
+    const { session, time } = cannedSession({}, tokenAnswer({ ...TOKENS, ExpiresIn }));
     const { state, accessTokenExpiresAt } = await session.login();
     const end = accessTokenExpiresAt?.getTime();
     assertEquals(end, seconds === undefined ? undefined : time.now() + seconds * 1_000);
@@ -27,53 +22,82 @@ for (const [what, ExpiresIn, seconds] of lifetimes) {
 }
 
 const token = { AccessToken: "opaque-access-token" };
-const lenient: [string, unknown, boolean][] = [
+const NULLS = { ExpiresIn: null, IdToken: null, RefreshToken: null, TokenType: null };
+const LENIENT: [what: string, body: unknown, canRefresh: boolean][] = [
   ["only an access token", { AuthenticationResult: token }, false],
-
   ["null members", {
-    AuthenticationResult: {
-      ...token,
-      ExpiresIn: null,
-      IdToken: null,
-      RefreshToken: null,
-      TokenType: null,
-    },
+    AuthenticationResult: { ...token, ...NULLS },
     ChallengeName: null,
     ChallengeParameters: null,
     Session: null,
   }, false],
-  ["members that nobody knows", {
+  ["unknown members", {
     AuthenticationResult: { ...token, RefreshToken: "r", NewDeviceMetadata: { a: [1] }, X: 7 },
     ChallengeParameters: {},
     ResultMetadata: {},
   }, true],
-  ["members of other types that are not needed", {
+  ["odd values in members that are not needed", {
     AuthenticationResult: { ...token, IdToken: 7, TokenType: ["Bearer"], RefreshToken: "r" },
     ChallengeParameters: "none",
   }, true],
 ];
-for (const [what, body, canRefresh] of lenient) {
+for (const [what, body, canRefresh] of LENIENT) {
   Deno.test(`login() accepts a response with ${what}`, async () => {
-    const { session } = sessionWith(jsonAnswer(body));
+    const { session } = cannedSession({}, jsonAnswer(body));
     assertEquals((await session.login()).canRefresh, canRefresh);
     assertEquals(await session.accessToken(), "opaque-access-token");
   });
 }
 
-Deno.test("a challenge is CHALLENGE_REQUIRED with its name and parameters, and no tokens are kept", async () => {
-  const { session } = sessionWith(jsonAnswer({
-    ChallengeName: "NEW_PASSWORD_REQUIRED",
-    Session: "a-session-string-of-the-provider",
-    ChallengeParameters: { USER_ID_FOR_SRP: "ada", requiredAttributes: ["email"], n: 7 },
-  }));
-  const error = await assertRejects(() => session.login(), ChallengeError);
-  assertEquals(error.code, "CHALLENGE_REQUIRED");
-  assertEquals(error.challenge.name, "NEW_PASSWORD_REQUIRED");
-  const { USER_ID_FOR_SRP, requiredAttributes, n } = error.challenge.parameters;
-  assertEquals([USER_ID_FOR_SRP, requiredAttributes, n], ["ada", '["email"]', "7"]);
-  assertMatch(
-    error.message,
-    /NEW_PASSWORD_REQUIRED: New password of ada.*; run login\(\) where it can prompt/,
-  );
-  assertEquals(session.status().state, "none");
+const text = (body: string, status = 200, headers: Record<string, string> = {}): Canned => () =>
+  new Response(body, { status, headers });
+const WHOLE = JSON.stringify({ AuthenticationResult: token, ChallengeParameters: {} });
+const NUMBER = tokenAnswer({ ...TOKENS, RefreshToken: 7 });
+const LINE_BREAK = tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" });
+const LONG_NAME = jsonAnswer({ ChallengeName: "X".repeat(201) });
+
+const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][] = [
+  ["neither tokens nor a challenge", jsonAnswer({}), /neither tokens nor a challenge/],
+  ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
+  ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
+  ["an empty body", text(""), /empty body/],
+  ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
+  ["a number as the refresh token", NUMBER, /RefreshToken.*string/],
+  ["a token with a line break", LINE_BREAK, /visible ASCII/],
+  ["null", jsonAnswer(null), /without an error name/],
+  ["a challenge name of 201 characters", LONG_NAME, /ChallengeName/],
+  ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
+  ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
+  ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],
+  ["a page not found", text("Not Found", 404), /not complete JSON/, 404],
+];
+for (const [what, answer, seen, status = 200] of UNEXPECTED) {
+  Deno.test(`login() and refresh() reject ${what} as UNEXPECTED_RESPONSE`, async () => {
+    const { session, asked } = cannedSession({}, answer);
+    const login = await assertRejects(() => session.login(), ProviderError);
+    const other = cannedSession({}, tokenAnswer(), answer);
+    await other.session.login();
+    const refresh = await assertRejects(() => other.session.refresh(), ProviderError);
+    for (const error of [login, refresh]) {
+      assertEquals([error.code, error.status], ["UNEXPECTED_RESPONSE", status]);
+      assertMatch(error.message, seen);
+      assertMatch(error.message, new RegExp(`status ${status}.*; check AUTH_URL`));
+    }
+    assertEquals(asked.length, 1, "the password is not sent again");
+    assertEquals(other.session.status().canRefresh, true, "the session stays");
+  });
+}
+
+Deno.test("login() stops reading a response that is far too large", async () => {
+  let read = 0;
+  const endless = new ReadableStream({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(65_536).fill(0x20));
+      if (++read > 1_000) controller.error(new Error("read to its end"));
+    },
+  }, { highWaterMark: 0 });
+  const { session } = cannedSession({}, () => new Response(endless));
+  const error = await assertRejects(() => session.login(), ProviderError);
+  assertEquals(error.code, "UNEXPECTED_RESPONSE");
+  assert(read < 100, `${read} chunks`);
 });

@@ -18,7 +18,7 @@ async function throttled(work: Promise<unknown>): Promise<ProviderError> {
   return error;
 }
 
-Deno.test("while a provider asks to wait, 200 calls send one request", async () => {
+Deno.test("200 calls send one request while the provider asks to wait", async () => {
   const { session, asked, time } = publicSession({}, tokenAnswer(), asksToWait(600), tokenAnswer());
   await session.login();
   await time.sleep(31 * MINUTE);
@@ -33,7 +33,7 @@ Deno.test("while a provider asks to wait, 200 calls send one request", async () 
   assertEquals(asked.length, 3);
 });
 
-Deno.test("a login waits for the time that the provider asked for, and sends no password", async () => {
+Deno.test("login() sends no password during the wait that the provider asked for", async () => {
   for (const status of [429, 503]) {
     const { session, asked, time } = publicSession({}, asksToWait(600, status), tokenAnswer());
     await assertRejects(() => session.login(), ProviderError);
@@ -45,7 +45,7 @@ Deno.test("a login waits for the time that the provider asked for, and sends no 
   }
 });
 
-Deno.test("no call is held back for more than 15 minutes", async () => {
+Deno.test("a Retry-After delays no call for more than 15 minutes", async () => {
   const { session, asked, time } = publicSession({}, asksToWait(86_400), tokenAnswer());
   assertEquals((await throttled(session.login())).retryAfterSeconds, 86_400);
   await time.sleep(15 * MINUTE - 1_000);
@@ -55,7 +55,7 @@ Deno.test("no call is held back for more than 15 minutes", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a Retry-After delays later calls after a quota, but not after a refusal", async () => {
+Deno.test("a Retry-After delays calls after a reached quota, but not after a wrong password", async () => {
   const headers = { "retry-after": "600" };
   const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
   const one = publicSession({}, quota);
@@ -67,7 +67,7 @@ Deno.test("a Retry-After delays later calls after a quota, but not after a refus
   assertEquals((await other.session.login()).state, "valid");
 });
 
-Deno.test("all sessions at the endpoint wait, those at another do not", async () => {
+Deno.test("a Retry-After delays all sessions of this provider, and no others", async () => {
   const { now, monotonic, sleep } = new Clock();
   const one = publicSession({ now, monotonic, sleep }, asksToWait(600));
   const same = publicSession({ now, monotonic, sleep }, tokenAnswer());
@@ -79,7 +79,7 @@ Deno.test("all sessions at the endpoint wait, those at another do not", async ()
   assertEquals([one.asked.length, same.asked.length], [1, 0]);
 });
 
-Deno.test("a failure without Retry-After delays nothing", async () => {
+Deno.test("a failure without Retry-After delays no later call", async () => {
   const busy: Canned = () => new Response("", { status: 429 });
   const { session, asked } = publicSession({}, busy, busy, busy, busy, tokenAnswer());
   await throttled(session.login());
@@ -87,13 +87,13 @@ Deno.test("a failure without Retry-After delays nothing", async () => {
   assertEquals(asked.length, 5);
 });
 
-/** Requests that a session does without, by what makes them, and what is asked of a provider that throttles them. */
-const optional = [
+/** Requests of a logout that a login can do without: the operation, the logout, and the age of the token. */
+const OPTIONAL = [
   ["RevokeToken", {}, 0],
-  // A refresh by a logout: signing out all devices requires a current access token.
+  // Signing out all devices requires a current access token, so the logout refreshes.
   ["REFRESH_TOKEN_AUTH", { everywhere: true }, 3_000],
 ] as const;
-for (const [operation, logout, seconds] of optional) {
+for (const [operation, logout, seconds] of OPTIONAL) {
   Deno.test(`a throttled ${operation} does not delay a login`, async () => {
     let asked = 0;
     await using world = await signedIn({

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { testSession } from "../support/portless.ts";
@@ -14,7 +14,9 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
 }
 
 const never: Canned = () => new Promise(() => {});
-/** A response that arrives after the given share of the attempt's time. */
+const failing = (status: number): Canned => () => new Response("", { status });
+
+/** A response that arrives after this time. */
 function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
   return async (asked) => {
     // First the client sees that the request is on its way.
@@ -26,22 +28,6 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
   };
 }
 
-const status = (code: number, headers: Record<string, string> = {}): Canned => () =>
-  new Response("", { status: code, headers });
-
-Deno.test("an untrusted connection is not tried again, and the error says why", async () => {
-  const untrusted: Canned = () => {
-    throw new TypeError("error sending request for url (https://provider.example/)", {
-      cause: new Error("client error (Connect): invalid peer certificate: UnknownIssuer"),
-    });
-  };
-  const { session, asked } = publicSession({}, untrusted);
-  const error = await failureOf(session.login());
-  assertEquals([error.code, asked.length], ["UNREACHABLE", 1]);
-  assertMatch(error.message, /no trusted TLS connection/);
-  assertMatch(error.fix, /DENO_TLS_CA_STORE=mozilla,system before Deno starts .*kernel\.json/);
-});
-
 Deno.test("a login whose response arrives at 0.8 of the deadline succeeds", async () => {
   using timeouts = heldTimeouts();
   const answer = late(8_000, tokenAnswer(), timeouts);
@@ -50,7 +36,7 @@ Deno.test("a login whose response arrives at 0.8 of the deadline succeeds", asyn
   assertEquals(asked.length, 1);
 });
 
-Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follows", async () => {
+Deno.test("refresh() sends a second request after 0.6 of the deadline without a response", async () => {
   using timeouts = heldTimeouts();
   const { session, asked } = publicSession(
     { timeoutMs: 10_000 },
@@ -59,30 +45,21 @@ Deno.test("an attempt to refresh ends at 0.6 of the deadline, and another follow
   );
   await session.login();
   assertEquals((await session.refresh()).source, "refresh");
-  assertEquals(asked.length, 2, "an answer before 0.6 is waited for");
+  assertEquals(asked.length, 2, "a response before 0.6 is waited for");
   assertEquals((await session.refresh()).source, "refresh");
-  assertEquals(asked.length, 4, "a request without an answer by then is repeated");
+  assertEquals(asked.length, 4, "a request without a response by then is repeated");
 });
 
-Deno.test("login ends when its signal aborts, in flight and in a pause", async () => {
+Deno.test("login() that is aborted in a pause sends nothing more", async () => {
   const reason = new Error("the user left");
-  const flying = new AbortController();
-  const inFlight = publicSession({}, () => {
-    flying.abort(reason);
-    return new Promise<never>(() => {});
-  });
-  const left = await assertRejects(() => inFlight.session.login({ signal: flying.signal }));
-  assertEquals([left, inFlight.asked.length], [reason, 1]);
-
-  const pausing = new AbortController();
-  const paused = publicSession({
-    sleep: () => {
-      pausing.abort(reason);
-      return Promise.resolve();
-    },
-  }, status(500));
-  assertEquals(await assertRejects(() => paused.session.login({ signal: pausing.signal })), reason);
-  assertEquals([paused.asked.length, paused.session.status().state], [1, "none"]);
+  const leaving = new AbortController();
+  const sleep = () => {
+    leaving.abort(reason);
+    return Promise.resolve();
+  };
+  const { session, asked } = publicSession({ sleep }, failing(500));
+  assertEquals(await assertRejects(() => session.login({ signal: leaving.signal })), reason);
+  assertEquals([asked.length, session.status().state], [1, "none"]);
 });
 
 Deno.test("an aborted login ends its request", async () => {
@@ -102,7 +79,7 @@ Deno.test("an aborted login ends its request", async () => {
   assertEquals(sent?.aborted, true);
 });
 
-Deno.test("a connection that was used before and drops gets the password once", async () => {
+Deno.test("login() sends the password once if a reused connection breaks", async () => {
   await using sandbox = await startSandbox();
   const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
   await using proxy = await startFaultProxy({ target, keepAlive: true });
@@ -117,6 +94,38 @@ Deno.test("a connection that was used before and drops gets the password once", 
     assertEquals([error.code, error.attempts], ["UNREACHABLE", 1], fault);
     assertEquals(proxy.counts.requests - before.requests, 1, fault);
     assertEquals(proxy.counts.judged - before.judged, 1, fault);
-    assertEquals(session.status().state, "valid", "the session that was there stays");
+    assertEquals(session.status().state, "valid", "the earlier session is kept");
+  }
+});
+
+/** The longest pauses, in milliseconds; at random, one can be half as long. */
+const LONGEST: [what: string, status: number, longest: number[]][] = [
+  ["short pauses after a server error", 500, [200, 400, 800]],
+  ["longer pauses while the provider throttles", 429, [1_000, 2_000, 4_000]],
+];
+for (const [what, status, longest] of LONGEST) {
+  Deno.test(`login() makes ${what}`, async () => {
+    const { session, time } = publicSession({}, failing(status));
+    await failureOf(session.login());
+    assertEquals(time.pauses.length, longest.length);
+    for (const [at, limit] of longest.entries()) {
+      const pause = time.pauses[at] ?? 0;
+      assert(limit / 2 <= pause && pause <= limit, `pause ${at + 1} is ${pause} ms`);
+    }
+  });
+}
+
+Deno.test("the retries of a login end before its deadline", async () => {
+  using _ = heldTimeouts();
+  for (const timeoutMs of [100, 2_000]) {
+    const { session, asked, time } = publicSession({ timeoutMs }, async () => {
+      await time.sleep(400);
+      time.pauses.pop();
+      return new Response("", { status: 429 });
+    });
+    assertEquals((await failureOf(session.login())).code, "THROTTLED");
+    const waited = time.pauses.reduce((sum, pause) => sum + pause, 0);
+    assert(waited < timeoutMs, `${waited} ms of ${timeoutMs}`);
+    assertEquals(asked.length > 1, timeoutMs > 100);
   }
 });

@@ -1,8 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { parseEnv } from "node:util";
-import { describeSandbox, optionsOf } from "../../src/sandbox/command_line.ts";
-import { variablesOf } from "../support/sandbox_env.ts";
-import { sandboxTest } from "./requests.ts";
+import { optionsOf } from "../../src/sandbox/command_line.ts";
 
 const CASES: [flags: Parameters<typeof optionsOf>[0], options: Record<string, unknown>][] = [
   [{}, { port: 8410 }],
@@ -30,16 +27,9 @@ const CASES: [flags: Parameters<typeof optionsOf>[0], options: Record<string, un
   [{ "track-devices": "on", port: "x" }, { port: NaN, trackDevices: true }],
 ];
 
-Deno.test("the options of the command line become options of the sandbox", () => {
+Deno.test("command-line options become options of the sandbox", () => {
   for (const [flags, options] of CASES) {
     const set = Object.entries(optionsOf(flags)).filter(([, value]) => value !== undefined);
     assertEquals(Object.fromEntries(set), options);
   }
-});
-
-sandboxTest("describeSandbox() prints lines that a .env reader accepts", {}, ({ sandbox }) => {
-  assertEquals(parseEnv(describeSandbox(sandbox)), {
-    ...variablesOf(sandbox.settings),
-    PORTAL_URL: sandbox.portalUrl,
-  });
 });

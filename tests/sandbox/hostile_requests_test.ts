@@ -17,7 +17,7 @@ async function sendLines(sandbox: Sandbox, system: System, lines: string[]): Pro
   return new TextDecoder().decode(bytes.subarray(0, length)).split("\r\n")[0] ?? "";
 }
 
-Deno.test("the sandbox refuses the host name of a stranger on all its ports", async () => {
+Deno.test("the sandbox refuses requests for other host names on all its ports", async () => {
   await using sandbox = await startSandbox();
   for (const system of SYSTEMS) {
     const { port } = new URL(sandbox[system]);
@@ -37,7 +37,7 @@ Deno.test("the sandbox refuses the host name of a stranger on all its ports", as
   assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [0, 0]);
 });
 
-Deno.test("the sandbox responds under each loopback name, with any port or none", async () => {
+Deno.test("the sandbox accepts each loopback name, with any port or none", async () => {
   await using sandbox = await startSandbox();
   for (const name of ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]) {
     for (const host of [name, `${name}:${new URL(sandbox.apiUrl).port}`, `${name}:9`]) {
@@ -58,11 +58,11 @@ const ODD_LINES = [
   "GET /../../etc/passwd HTTP/1.1",
   "PROPFIND / HTTP/1.1",
 ];
-// Windows drops a response that is followed by a reset, such as that to a request that is not read
-// completely.
+// The server resets the connection of a request that it does not read to its end, and Windows then
+// drops the response.
 if (Deno.build.os !== "windows") ODD_LINES.push(`GET /${"x".repeat(100_000)} HTTP/1.1`);
 
-Deno.test("the sandbox rejects odd methods and targets with 4xx", async () => {
+Deno.test("the sandbox refuses odd methods and targets with a 4xx status", async () => {
   await using sandbox = await startSandbox();
   for (const system of SYSTEMS) {
     for (const line of ODD_LINES) {
@@ -90,7 +90,7 @@ async function post(url: string, body: BodyInit, headers: HeadersInit = {}): Pro
   return new Response(await answer.text(), answer);
 }
 
-Deno.test("provider and portal take a body of 1 MiB and refuse a larger one with 413", async () => {
+Deno.test("provider and portal accept a body of 1 MiB and refuse a larger one with 413", async () => {
   await using sandbox = await startSandbox();
   const [token, form] = [sandbox.authUrl, `${sandbox.portalUrl}/login`];
   for (const url of [token, form]) {
@@ -101,7 +101,7 @@ Deno.test("provider and portal take a body of 1 MiB and refuse a larger one with
       assertMatch((await answer.json()).message, /larger than 1 MiB; send a smaller one/);
     }
   }
-  // Only what was small enough reached the provider, and it still works.
+  // Only the small body reached the provider, which still works.
   assertEquals(sandbox.requests.length, 1);
   const login = await post(token, JSON.stringify(loginBody(sandbox)), vendorHeaders());
   assertEquals(login.status, 200);

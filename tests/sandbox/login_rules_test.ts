@@ -11,7 +11,7 @@ async function attempt(sandbox: Sandbox, password: string): Promise<string> {
 }
 
 sandboxTest(
-  "lockoutAfter locks for twice as long after each further failure",
+  "lockoutAfter locks an account twice as long after each further failure",
   { lockoutAfter: 2 },
   async ({ sandbox, clock }) => {
     const right = sandbox.settings.password;
@@ -30,7 +30,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("throttlePerSecond refuses what is over the limit in any one second", {
+sandboxTest("throttlePerSecond refuses more requests than this within one second", {
   throttlePerSecond: 2,
 }, async ({ sandbox, clock }) => {
   const { RefreshToken } = await logIn(sandbox);

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { addEntry, addRecord } from "../../src/sandbox/records.ts";
 
-/** As the docstrings of `requests` and `apiRequests` say. */
+/** The limit in the docstrings of `requests` and `apiRequests`. */
 const KEPT = 10_000;
 
-Deno.test("of 100,000 records and entries, the newest 10,000 remain", () => {
+Deno.test("the sandbox keeps the newest 10,000 records", () => {
   const records: number[] = [];
   const entries = new Map<string, number>();
   for (let count = 0; count < 100_000; count++) {

@@ -3,7 +3,7 @@ import { Clock } from "../support/clock.ts";
 import "../support/sandbox_key.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
-/** A user as the provider knows it. */
+/** A user of the provider. */
 export const ACCOUNT = {
   username: "u",
   sub: "s",
@@ -41,7 +41,7 @@ export interface Answer {
   result: Record<string, string | number>;
 }
 
-/** The words of the API document, section 4.1, written out once more. */
+/** The headers in section 4.1 of the API document. */
 export function vendorHeaders(operation = "InitiateAuth"): Record<string, string> {
   return {
     "x-vendor-target": `VendorIdentityProviderService.${operation}`,
@@ -49,7 +49,7 @@ export function vendorHeaders(operation = "InitiateAuth"): Record<string, string
   };
 }
 
-/** The words of the public protocol. */
+/** The headers of the public protocol. */
 export function awsHeaders(operation = "InitiateAuth"): Record<string, string> {
   return {
     "x-amz-target": `AWSCognitoIdentityProviderService.${operation}`,
@@ -91,13 +91,13 @@ export function refreshBody(sandbox: Sandbox, refreshToken: unknown, parameters:
 export async function send(
   sandbox: Sandbox,
   body: Body | string,
-  init: { method?: string; path?: string; headers?: Record<string, string> } = {},
+  init: { method?: string; headers?: Record<string, string> } = {},
 ): Promise<Answer> {
-  const method = init.method ?? "POST";
-  const request = new Request(sandbox.authUrl + (init.path ?? "/"), {
-    method,
-    headers: init.headers ?? vendorHeaders(),
-    body: method === "GET" ? null : typeof body === "string" ? body : JSON.stringify(body),
+  const request = new Request(sandbox.authUrl, {
+    method: "POST",
+    headers: vendorHeaders(),
+    ...init,
+    body: typeof body === "string" ? body : JSON.stringify(body),
   });
   const response = await sandbox.handle(request);
   const answer = await response.json();
@@ -115,7 +115,7 @@ export async function logIn(sandbox: Sandbox): Promise<Answer["result"]> {
   return result;
 }
 
-/** Name and message of an error response in one line. */
+/** Status, name and message of an error response in one line. */
 export function fault({ status, body }: Answer): string {
   return `${status} ${body.__type}: ${body.message}`;
 }

@@ -5,19 +5,19 @@ import { freePort } from "../support/free_port.ts";
 import { loginBody, refreshBody, vendorHeaders } from "./requests.ts";
 
 async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
-  // A fresh connection each time: on a pooled one fetch sends a POST again by itself.
+  // A new connection each time: on a reused one, fetch repeats a POST by itself.
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
   const response = await fetch(sandbox.authUrl, {
     method: "POST",
     headers: vendorHeaders(),
-    // Deno 2.7.7 to 2.9.5 sends a text again even so.
+    // Deno 2.7.7 to 2.9.5 repeats a text body all the same.
     body: new Blob([JSON.stringify(body)]),
     client,
   });
   return new Response(await response.text(), response);
 }
 
-Deno.test("startSandbox() really cuts the connection for a drop", async () => {
+Deno.test("a failure with `drop` closes the connection without a response", async () => {
   await using sandbox = await startSandbox({ rotateRefreshTokens: true });
   const { AuthenticationResult: result } = await (await post(sandbox, loginBody(sandbox))).json();
   const refresh = () => post(sandbox, refreshBody(sandbox, result.RefreshToken));
@@ -30,7 +30,7 @@ Deno.test("startSandbox() really cuts the connection for a drop", async () => {
   assertEquals(sandbox.requests.map((request) => request.status), [200, 0, 200, 400]);
 });
 
-Deno.test("startSandbox() on a port takes that one and the next two", async () => {
+Deno.test("startSandbox({ port }) uses this port and the next two", async () => {
   const port = freePort(4) + 1;
   await using sandbox = await startSandbox({ port });
   const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl].map((url) =>
@@ -38,11 +38,11 @@ Deno.test("startSandbox() on a port takes that one and the next two", async () =
   );
   assertEquals(ports, [port, port + 1, port + 2].map(String));
   await assertRejects(() => startSandbox({ port: port - 1 }), Error, `port ${port} of 127.0.0.1`);
-  // The refused start has given its first port back.
+  // The refused start has released its first port.
   Deno.listen({ hostname: "127.0.0.1", port: port - 1 }).close();
 });
 
-Deno.test("close() frees the ports, cuts waiting requests and may be called again", async () => {
+Deno.test("close() frees the ports and ends waiting requests", async () => {
   const arrived = Promise.withResolvers<void>();
   // The sandbox reads its clock when a request arrives.
   const now = (): number => {
@@ -60,7 +60,7 @@ Deno.test("close() frees the ports, cuts waiting requests and may be called agai
   await sandbox.close();
 });
 
-Deno.test("startSandbox() adds loopback to NO_PROXY and keeps the existing hosts", async () => {
+Deno.test("startSandbox() adds the loopback hosts to NO_PROXY", async () => {
   const variables = { NO_PROXY: "intranet.example, localhost", no_proxy: undefined };
   await withEnvironment(variables, async () => {
     for (let count = 0; count < 2; count++) await (await startSandbox()).close();

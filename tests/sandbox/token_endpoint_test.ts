@@ -12,7 +12,7 @@ import {
 } from "./requests.ts";
 
 sandboxTest(
-  "the token endpoint responds to a login as section 2.2 shows",
+  "the token endpoint responds to a login as section 2.2 of the API document shows",
   { accessTokenSeconds: 600 },
   async ({ sandbox, clock }) => {
     const { status, headers, body, result } = await send(sandbox, loginBody(sandbox));
@@ -34,16 +34,17 @@ sandboxTest(
   },
 );
 
-type Change = { body?: Body | string; path?: string; method?: string; headers?: Body };
+interface Change {
+  readonly body?: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+}
 
-const ENVELOPE_FAULTS: [string, Change, RegExp][] = [
+const UNKNOWN = { "x-vendor-target": "VendorIdentityProviderService.toString" };
+const ENVELOPE_FAULTS: [what: string, change: Change, expected: RegExp][] = [
   ["another method", { method: "PUT" }, /^405 UnknownOperationException/],
   ["no target", { headers: { "x-vendor-target": "" } }, /^400 UnknownOperationException/],
-  [
-    "an unknown operation",
-    { headers: { "x-vendor-target": "VendorIdentityProviderService.toString" } },
-    /^400 UnknownOperationException/,
-  ],
+  ["an unknown operation", { headers: UNKNOWN }, /^400 UnknownOperationException/],
   [
     "plain JSON",
     { headers: { "content-type": "application/json" } },
@@ -53,85 +54,60 @@ const ENVELOPE_FAULTS: [string, Change, RegExp][] = [
   ["an array", { body: "[]" }, /^400 SerializationException/],
 ];
 
-for (const [what, change, expected] of ENVELOPE_FAULTS) {
-  sandboxTest(`token endpoint refuses ${what}`, {}, async ({ sandbox }) => {
-    const { body = loginBody(sandbox), headers, ...rest } = change;
-    const answer = await send(sandbox, body, {
-      ...rest,
-      headers: { ...vendorHeaders(), ...headers as Record<string, string> },
-    });
+for (const [what, { body, method = "POST", headers }, expected] of ENVELOPE_FAULTS) {
+  sandboxTest(`the token endpoint refuses ${what}`, {}, async ({ sandbox }) => {
+    const init = { method, headers: { ...vendorHeaders(), ...headers } };
+    const answer = await send(sandbox, body ?? loginBody(sandbox), init);
     assertMatch(fault(answer), expected);
     assertEquals(answer.headers.get("x-amzn-errortype"), `${answer.body.__type}:`);
   });
 }
 
 const CLIENT = "sandboxclient0000000000001";
-const INVALID = "400 InvalidParameterException: ";
-const MISSING = `${INVALID}Missing required parameter `;
-const REFUSED = "400 NotAuthorizedException: ";
+const INVALID = "InvalidParameterException:";
+const MISSING = `${INVALID} Missing required parameter`;
+const REFUSED = "NotAuthorizedException:";
 
-const BODY_FAULTS: [string, Body, Body, string][] = [
-  [
-    "no client id",
-    { ClientId: undefined },
-    {},
-    `${MISSING}ClientId`,
-  ],
+const BODY_FAULTS: [what: string, fields: Body, parameters: Body, expected: string][] = [
+  ["no client id", { ClientId: undefined }, {}, `${MISSING} ClientId`],
   [
     "an unknown client",
     { ClientId: "other" },
     {},
-    "400 ResourceNotFoundException: User pool client other does not exist.",
+    "ResourceNotFoundException: User pool client other does not exist.",
   ],
   [
     "a flow that is not enabled",
     { AuthFlow: "USER_SRP_AUTH" },
     {},
-    `${INVALID}USER_SRP_AUTH flow not enabled for this client`,
+    `${INVALID} USER_SRP_AUTH flow not enabled for this client`,
   ],
-  [
-    "a flow that does not exist",
-    { AuthFlow: "PASSWORD" },
-    {},
-    `${INVALID}Initiate Auth method not supported.`,
-  ],
-  [
-    "no password",
-    {},
-    { PASSWORD: "" },
-    `${MISSING}PASSWORD`,
-  ],
+  ["an unknown flow", { AuthFlow: "x" }, {}, `${INVALID} Initiate Auth method not supported.`],
+  ["no password", {}, { PASSWORD: "" }, `${MISSING} PASSWORD`],
   [
     "no secret hash",
     {},
     { SECRET_HASH: undefined },
-    `${REFUSED}Client ${CLIENT} is configured with secret but SECRET_HASH was not received`,
+    `${REFUSED} Client ${CLIENT} is configured with secret but SECRET_HASH was not received`,
   ],
   [
     "a wrong secret hash",
     {},
     { SECRET_HASH: "AAAA" },
-    `${REFUSED}Unable to verify secret hash for client ${CLIENT}`,
+    `${REFUSED} Unable to verify secret hash for client ${CLIENT}`,
   ],
-  [
-    "a wrong password",
-    {},
-    { PASSWORD: "wrong" },
-    "400 NotAuthorizedException: Incorrect username or password.",
-  ],
+  ["a wrong password", {}, { PASSWORD: "x" }, `${REFUSED} Incorrect username or password.`],
 ];
 
 for (const [what, fields, parameters, expected] of BODY_FAULTS) {
-  sandboxTest(`token endpoint refuses a login with ${what}`, {}, async ({ sandbox }) => {
-    assertEquals(
-      fault(await send(sandbox, { ...loginBody(sandbox, parameters), ...fields })),
-      expected,
-    );
+  sandboxTest(`the token endpoint refuses a login with ${what}`, {}, async ({ sandbox }) => {
+    const answer = await send(sandbox, { ...loginBody(sandbox, parameters), ...fields });
+    assertEquals(fault(answer), `400 ${expected}`);
   });
 }
 
 sandboxTest(
-  "token endpoint with aws words wants those words and no user pool",
+  "the token endpoint with aws words accepts only those, and needs no user pool",
   { words: "aws" },
   async ({ sandbox }) => {
     assertEquals(sandbox.settings.provider, "aws");
@@ -145,7 +121,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "token endpoint of a public client takes no SECRET_HASH",
+  "the token endpoint refuses a SECRET_HASH of a public client",
   { clientSecret: false },
   async ({ sandbox }) => {
     assertEquals(sandbox.settings.clientSecret, "");
@@ -156,7 +132,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "requests lists what the token endpoint received, without anything secret",
+  "sandbox.requests lists the requests to the token endpoint, without secrets",
   {},
   async ({ sandbox, clock }) => {
     const { RefreshToken } = await logIn(sandbox);

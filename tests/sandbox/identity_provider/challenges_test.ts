@@ -1,15 +1,7 @@
-/** Operations of the sandbox's token endpoint beside login and refresh. */
+/** Operations of the sandbox's token endpoint other than login and refresh. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Answer, type Body, fault, sandboxTest } from "../requests.ts";
-import {
-  enter,
-  newestCode,
-  operate,
-  respond,
-  responseTo,
-  setUpAuthenticator,
-  told,
-} from "./steps.ts";
+import { enter, newestCode, operate, respond, responseTo } from "./steps.ts";
 
 const EXPIRED = "400 NotAuthorizedException: Invalid session for the user, session is expired.";
 const NEW_PASSWORD = "Chosen-Entry-2";
@@ -21,44 +13,7 @@ function assertSignedIn(answer: Answer): void {
 }
 
 sandboxTest(
-  "a user whom an administrator made sets password and authenticator once",
-  {},
-  async ({ sandbox, clock }) => {
-    const ada = { username: "ada", password: "temporary", email: "ada@sandbox.example" };
-    sandbox.addUser({ ...ada, status: "new-password-required", challenge: "MFA_SETUP" });
-    const first = await enter(sandbox, ada);
-    assertEquals(first.body.ChallengeName, "NEW_PASSWORD_REQUIRED");
-    assertEquals(told(first), {
-      USER_ID_FOR_SRP: "ada",
-      requiredAttributes: "[]",
-      userAttributes: JSON.stringify({ email: ada.email, email_verified: "true" }),
-    });
-    const setup = await respond(sandbox, first, { NEW_PASSWORD });
-    assertEquals(told(setup).MFAS_CAN_SETUP, '["SOFTWARE_TOKEN_MFA"]');
-    assertSignedIn(await setUpAuthenticator(sandbox, setup, "ada"));
-
-    assertMatch(fault(await enter(sandbox, ada)), /Incorrect username or password/);
-    clock.advance(30);
-    const later = await enter(sandbox, { ...ada, password: NEW_PASSWORD });
-    assertEquals(later.body.ChallengeName, "SOFTWARE_TOKEN_MFA");
-    const code = await sandbox.totp("ada");
-    assertSignedIn(await respond(sandbox, later, { SOFTWARE_TOKEN_MFA_CODE: code }));
-    assertEquals(sandbox.requests.map(({ operation }) => operation).slice(0, 5), [
-      "InitiateAuth",
-      "RespondToAuthChallenge",
-      "AssociateSoftwareToken",
-      "VerifySoftwareToken",
-      "RespondToAuthChallenge",
-    ]);
-    const records = JSON.stringify(sandbox.requests);
-    for (const secret of [NEW_PASSWORD, code, setup.body.Session]) {
-      assertEquals(records.includes(String(secret)), false);
-    }
-  },
-);
-
-sandboxTest(
-  "three wrong codes end the session, two do not",
+  "the third wrong code ends an unfinished login",
   { challenge: "SOFTWARE_TOKEN_MFA" },
   async ({ sandbox }) => {
     const tries = async (wrong: number): Promise<string> => {
@@ -76,7 +31,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("a session is valid for three minutes, and for one of two simultaneous answers", {
+sandboxTest("an unfinished login takes one answer, within three minutes", {
   challenge: "EMAIL_OTP",
 }, async ({ sandbox, clock }) => {
   const code = () => ({ EMAIL_OTP_CODE: newestCode(sandbox) });
@@ -89,7 +44,7 @@ sandboxTest("a session is valid for three minutes, and for one of two simultaneo
   assertEquals(both.map(({ status }) => status).sort(), [200, 400]);
 });
 
-sandboxTest("the refusal of a new password states the rule, and another one may be tried", {
+sandboxTest("a refused new password is answered with the rule, and another may be tried", {
   challenge: "NEW_PASSWORD_REQUIRED",
 }, async ({ sandbox }) => {
   const asked = await enter(sandbox);
@@ -115,19 +70,12 @@ const FAULTS: [string, Body, Body, RegExp][] = [
 ];
 
 for (const [what, fields, responses, expected] of FAULTS) {
-  sandboxTest(
-    `RespondToAuthChallenge refuses ${what}`,
-    { challenge: "EMAIL_OTP" },
-    async ({ sandbox }) => {
-      const asked = await enter(sandbox);
-      const body = responseTo(sandbox, asked, {
-        EMAIL_OTP_CODE: newestCode(sandbox),
-        ...responses,
-      });
-      assertMatch(
-        fault(await operate(sandbox, "RespondToAuthChallenge", { ...body, ...fields })),
-        expected,
-      );
-    },
-  );
+  sandboxTest(`RespondToAuthChallenge refuses ${what}`, {
+    challenge: "EMAIL_OTP",
+  }, async ({ sandbox }) => {
+    const asked = await enter(sandbox);
+    const answers = { EMAIL_OTP_CODE: newestCode(sandbox), ...responses };
+    const body = { ...responseTo(sandbox, asked, answers), ...fields };
+    assertMatch(fault(await operate(sandbox, "RespondToAuthChallenge", body)), expected);
+  });
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import {
   type Answer,
@@ -6,11 +6,12 @@ import {
   callApi,
   fault,
   logIn,
+  portalCookie,
   refreshBody,
   sandboxTest,
   send,
 } from "../requests.ts";
-import { enter, operate } from "./steps.ts";
+import { operate } from "./steps.ts";
 
 const REVOKED = "400 NotAuthorizedException: Refresh Token has been revoked";
 
@@ -19,35 +20,36 @@ function revoke(sandbox: Sandbox, Token: unknown, fields: Body = {}): Promise<An
   return operate(sandbox, "RevokeToken", { Token, ClientSecret: clientSecret, ...fields });
 }
 
-function signOut(sandbox: Sandbox, AccessToken: unknown): Promise<Answer> {
-  return operate(sandbox, "GlobalSignOut", { ClientId: undefined, AccessToken });
-}
-
-async function refresh(sandbox: Sandbox, token: unknown): Promise<string> {
+async function tryRefresh(sandbox: Sandbox, token: unknown): Promise<string> {
   const answer = await send(sandbox, refreshBody(sandbox, token));
   return answer.status === 200 ? "200" : fault(answer);
 }
 
+async function tryApi(sandbox: Sandbox, token?: string | number): Promise<number> {
+  return (await callApi(sandbox, "/v1/whoami", token)).status;
+}
+
+async function tryPortal(sandbox: Sandbox, cookie: string): Promise<number> {
+  return (await sandbox.handle(new Request(sandbox.portalUrl, { headers: { cookie } }))).status;
+}
+
 sandboxTest("RevokeToken ends one login and may be repeated", {}, async ({ sandbox }) => {
-  const logins = [1, 2].map(() => enter(sandbox));
-  const [mine, other] = (await Promise.all(logins)).map(({ result }) => result);
+  const { AccessToken, RefreshToken } = await logIn(sandbox);
+  const other = await logIn(sandbox);
   for (let time = 0; time < 2; time++) {
-    const { status, body } = await revoke(sandbox, mine?.RefreshToken);
+    const { status, body } = await revoke(sandbox, RefreshToken);
     assertEquals([status, body], [200, {}]);
   }
-  const again = (token: unknown) => operate(sandbox, "InitiateAuth", refreshBody(sandbox, token));
-  assertEquals(fault(await again(mine?.RefreshToken)), REVOKED);
-  assertEquals((await again(other?.RefreshToken)).status, 200);
-  // The API checks the signature only; the provider knows better.
-  assertEquals((await callApi(sandbox, "/v1/whoami", mine?.AccessToken)).status, 200);
-  assertMatch(
-    fault(await signOut(sandbox, mine?.AccessToken)),
-    /Access Token has been revoked/,
-  );
+  assertEquals(await tryRefresh(sandbox, RefreshToken), REVOKED);
+  assertEquals(await tryRefresh(sandbox, other.RefreshToken), "200");
+  // The API checks only the signature, so it still accepts the access token.
+  assertEquals(await tryApi(sandbox, AccessToken), 200);
+  const signOut = await operate(sandbox, "GlobalSignOut", { ClientId: undefined, AccessToken });
+  assertMatch(fault(signOut), /Access Token has been revoked/);
 });
 
 sandboxTest(
-  "RevokeToken refuses other tokens and clients, and takes an unknown token",
+  "RevokeToken refuses other tokens and clients, but not an unknown token",
   {},
   async ({ sandbox }) => {
     const { RefreshToken, AccessToken } = await logIn(sandbox);
@@ -64,6 +66,27 @@ sandboxTest(
       assertEquals(fault(await revoke(sandbox, token, fields)).slice(0, length), expected);
     }
     assertEquals((await revoke(sandbox, "x".repeat(256))).status, 200);
-    assertEquals(await refresh(sandbox, RefreshToken), "200");
+    assertEquals(await tryRefresh(sandbox, RefreshToken), "200");
   },
 );
+
+sandboxTest("signOutEverywhere() ends all sessions so far, but no later ones", {
+  rotateRefreshTokens: true,
+}, async ({ sandbox }) => {
+  const login = await logIn(sandbox);
+  const { result } = await send(sandbox, refreshBody(sandbox, login.RefreshToken));
+  const portalToken = (await sandbox.portalToken()).replace("bearer ", "");
+  const cookie = await portalCookie(sandbox);
+  sandbox.signOutEverywhere();
+  assertEquals(await tryRefresh(sandbox, result.RefreshToken), REVOKED);
+  for (const token of [login.AccessToken, result.AccessToken, portalToken]) {
+    assertEquals(await tryApi(sandbox, token), 401);
+  }
+  assertEquals(await tryPortal(sandbox, cookie), 303);
+
+  const { AccessToken, RefreshToken } = await logIn(sandbox);
+  assertEquals(await tryApi(sandbox, AccessToken), 200);
+  assertEquals(await tryRefresh(sandbox, RefreshToken), "200");
+  assertEquals(await tryPortal(sandbox, await portalCookie(sandbox)), 200);
+  assertThrows(() => sandbox.signOutEverywhere("nobody"), TypeError, "addUser()");
+});

@@ -9,7 +9,7 @@ import {
   vendorHeaders,
 } from "../requests.ts";
 
-/** Sends an operation in the words of the sandbox. */
+/** Sends an operation with the protocol names of the sandbox. */
 export function operate(sandbox: Sandbox, operation: string, body: Body): Promise<Answer> {
   const { provider, clientId } = sandbox.settings;
   const headers = provider === "aws" ? awsHeaders(operation) : vendorHeaders(operation);
@@ -26,14 +26,9 @@ export function enter(
   return operate(sandbox, "InitiateAuth", loginBody(sandbox, parameters));
 }
 
-/** The response to a step. */
-export function told({ body }: Answer): Record<string, string> {
-  return body.ChallengeParameters as Record<string, string>;
-}
-
-/** The body that answers the step which the provider asked. */
+/** The body of an answer to a step of a login. */
 export function responseTo(sandbox: Sandbox, asked: Answer, responses: Body): Body {
-  const { USERNAME, USER_ID_FOR_SRP } = told(asked);
+  const { USERNAME, USER_ID_FOR_SRP } = asked.body.ChallengeParameters as Record<string, string>;
   const username = USERNAME ?? USER_ID_FOR_SRP ?? "";
   return {
     ChallengeName: asked.body.ChallengeName,
@@ -44,24 +39,6 @@ export function responseTo(sandbox: Sandbox, asked: Answer, responses: Body): Bo
 
 export function respond(sandbox: Sandbox, asked: Answer, responses: Body): Promise<Answer> {
   return operate(sandbox, "RespondToAuthChallenge", responseTo(sandbox, asked, responses));
-}
-
-/** Sets an authenticator up and answers MFA_SETUP with it. */
-export async function setUpAuthenticator(
-  sandbox: Sandbox,
-  asked: Answer,
-  username?: string,
-): Promise<Answer> {
-  const { body } = await operate(sandbox, "AssociateSoftwareToken", {
-    Session: asked.body.Session,
-  });
-  const UserCode = await sandbox.totp(username);
-  const verified = await operate(sandbox, "VerifySoftwareToken", {
-    Session: body.Session,
-    UserCode,
-  });
-  const session = { ...asked, body: { ...asked.body, Session: verified.body.Session } };
-  return await respond(sandbox, session, {});
 }
 
 /** The newest code that was sent by mail or phone. */

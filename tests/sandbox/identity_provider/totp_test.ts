@@ -10,7 +10,7 @@ const VECTORS: [number, string][] = [
   [20000000000, "65353130"],
 ];
 
-Deno.test("totpCode() is as RFC 6238 prints it", () => {
+Deno.test("totpCode() returns the codes in RFC 6238", () => {
   const key = new TextEncoder().encode("12345678901234567890");
   for (const [seconds, code] of VECTORS) {
     assertEquals(totpCode(key, totpStep(seconds * 1000), 8), code);
@@ -18,7 +18,7 @@ Deno.test("totpCode() is as RFC 6238 prints it", () => {
   }
 });
 
-Deno.test("a code is valid once, up to one step early or late", () => {
+Deno.test("a code of an authenticator app is valid once, up to one step early or late", () => {
   const clock = new Clock();
   const account = { ...ACCOUNT, challenges: ["SOFTWARE_TOKEN_MFA"] };
   const authenticators = new Authenticators(clock.now);
@@ -26,7 +26,7 @@ Deno.test("a code is valid once, up to one step early or late", () => {
     const phone = authenticators.code(account) ?? "";
     clock.advance(drift);
     const outcome = authenticators.check(account, phone);
-    // Far enough that no earlier code is in the way.
+    // Far from the codes before.
     clock.advance(600);
     return outcome;
   });

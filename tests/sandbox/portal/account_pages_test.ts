@@ -23,7 +23,7 @@ async function signedIn(sandbox: Sandbox): Promise<{
   };
 }
 
-sandboxTest("the authenticator page shows the code that a login accepts, until it changes", {
+sandboxTest("the authenticator page shows the code that a login accepts", {
   challenge: "SOFTWARE_TOKEN_MFA",
 }, async ({ sandbox, clock }) => {
   clock.advance(13);
@@ -39,7 +39,7 @@ sandboxTest("the authenticator page shows the code that a login accepts, until i
   assertEquals(next.headers.get("refresh"), "30");
 });
 
-sandboxTest("an authenticator is set up by pasting the secret or its otpauth address", {
+sandboxTest("the authenticator page accepts a secret or its otpauth address", {
   challenge: "MFA_SETUP",
 }, async ({ sandbox, clock }) => {
   const { page, paste } = await signedIn(sandbox);

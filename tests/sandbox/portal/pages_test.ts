@@ -1,4 +1,4 @@
-/** The pages of the sandbox's portal, requested over HTTP. A browser opens them in `tests/sandbox/browser`. */
+/** The pages of the sandbox's portal. `tests/sandbox/browser` opens them in a browser. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import { enter, respond } from "../identity_provider/steps.ts";
@@ -50,7 +50,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "a correct password starts a session in a cookie that scripts and other sites cannot use",
+  "a login sets a cookie that scripts and other sites cannot use",
   {},
   async ({ sandbox }) => {
     const { username, password } = sandbox.settings;
@@ -65,7 +65,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "a wrong password is refused without revealing whether the user exists",
+  "the refusal of a wrong password does not reveal whether the user exists",
   {},
   async ({ sandbox }) => {
     const refuse = async (username: string): Promise<string> => {
@@ -83,7 +83,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "portal and token endpoint share passwords, states and lockout",
+  "the portal and the token endpoint have the same users and lockout",
   { lockoutAfter: 1 },
   async ({ sandbox, clock }) => {
     const { username, password } = sandbox.settings;
@@ -104,7 +104,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "a form on another site can neither log in nor sign out nor get a token",
+  "a form on another site cannot change or read anything in the portal",
   {},
   async ({ sandbox }) => {
     const { username, password, apiBaseUrl } = sandbox.settings;
@@ -150,7 +150,7 @@ sandboxTest('"Copy Token" returns a token that the API accepts', {}, async ({ sa
 });
 
 sandboxTest(
-  "a sign-out, eight hours, and the next login of the same browser end a session",
+  "a session ends with a sign-out, another login, or after eight hours",
   {},
   async ({ sandbox, clock }) => {
     const { username, password } = sandbox.settings;

@@ -1,7 +1,4 @@
-/**
- * The documents keep what they promise: commands and examples run, flags are sufficient, links lead
- * somewhere.
- */
+/** The commands and the code samples of CONTRIBUTING.md work. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { cpSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,16 +6,11 @@ import { errorAnswer, jwt } from "../../support/answers.ts";
 import { SETTINGS } from "../../support/canned_session.ts";
 import { inFolder } from "../../support/child_deno.ts";
 import { rejection } from "../../support/portless.ts";
-import { denoConfig, documentText } from "../../support/documented_flags.ts";
+import { documentText } from "../../support/documented_flags.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const PAGE = documentText("CONTRIBUTING.md");
 const LOCK = "--lock=tests/deno.lock";
-
-function folders(path: string): string[] {
-  return [...Deno.readDirSync(new URL(path, ROOT))].filter(({ isDirectory }) => isDirectory)
-    .map(({ name }) => name);
-}
 
 async function runDeno(...args: string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -32,37 +24,23 @@ async function runDeno(...args: string[]): Promise<string> {
   return out ?? "";
 }
 
-Deno.test("the tasks, paths and folders in CONTRIBUTING.md exist", () => {
-  const { tasks } = denoConfig();
-  const named = [...PAGE.matchAll(/deno task ([\w:]+)/g)].map(([, task = ""]) => task);
-  assert(named.length > 5);
-  assertEquals(named.filter((task) => !(task in tasks)), []);
-  const paths = [...PAGE.matchAll(/`((?:src|tests|docs|\.ci)\/[\w./]+|\w+\.(?:md|ts|lock))`/g)];
-  assert(paths.length > 4);
-  for (const [, path = ""] of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
-});
-
 Deno.test("CONTRIBUTING.md describes each folder of tests", () => {
   const [, table = ""] = /\n((?:\|.*\n)+)/.exec(PAGE) ?? [];
   const described = [...table.matchAll(/^\| `(\w+)\/`/gm)].map(([, name = ""]) => name);
-  assertEquals(described.sort(), folders("tests/").sort());
+  const folders = [...Deno.readDirSync(new URL("tests/", ROOT))]
+    .filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
+  assertEquals(described.sort(), folders.sort());
 });
 
-Deno.test("the test commands of CONTRIBUTING.md load their tests", async () => {
-  const commands = [...PAGE.matchAll(/^deno test .*$/gm)].map(([line]) =>
-    line.replace(/\s+# .*/, "")
-  );
+Deno.test("the test commands of CONTRIBUTING.md name existing tests", () => {
+  const commands = [...PAGE.matchAll(/^deno test .*?(?=\s+#|$)/gm)].map(([line]) => line);
   assert(commands.length > 1);
-  await Promise.all(commands.map(async (command) => {
+  for (const command of commands) {
     // As in the tasks: otherwise packages have other versions than in the check of a change.
     assertStringIncludes(command, LOCK);
-    const [, , ...args] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, a, b]) => a ?? b ?? "");
-    // The tests themselves run with all others.
-    await runDeno("test", "--no-check", "--no-run", ...args);
-    const paths = args.filter((word) => word.startsWith("tests/"));
-    assert(paths.length > 0);
-    for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
-  }));
+    const [path = ""] = /tests\/\S+$/.exec(command) ?? [];
+    assert(Deno.statSync(new URL(path, ROOT)), command);
+  }
 });
 
 /** The code samples, without the indentation of the list in which they are. */
@@ -81,7 +59,7 @@ const COMMAND_FILE = sampleWith("export function run()");
 const SETTING = sampleWith("userAgent: {");
 const REFUSAL = sampleWith("InvalidUserPoolConfigurationException");
 
-Deno.test("each code sample of CONTRIBUTING.md is tried here", () => {
+Deno.test("this file tries each code sample of CONTRIBUTING.md", () => {
   assertEquals(SAMPLES.toSorted(), [TEST, COMMAND, COMMAND_FILE, SETTING, REFUSAL].toSorted());
 });
 
@@ -95,7 +73,7 @@ Deno.test("the test in CONTRIBUTING.md passes", async () => {
   });
 });
 
-/** Where the samples belong: the text that they come before. */
+/** Where each sample belongs: before the first match of the pattern. */
 const EDITS: [path: string, before: RegExp, sample: string][] = [
   ["src/cli/commands.ts", /^ {2}"login": command/m, COMMAND],
   ["src/settings/options.ts", /^ {2}clientId: \{/m, SETTING],
@@ -118,14 +96,11 @@ Deno.test("the command, the setting and the refusal in CONTRIBUTING.md compile a
     const envFile = `${folder}/.env`;
     const token = jwt({ username: "ada", token_use: "access", exp: 4e9 });
     await Deno.writeTextFile(envFile, `ACCESS_TOKEN=${token}\nAUTH_USER_AGENT=example/1.0\n`);
-    // The compiler says what a sample lacks.
     await runDeno("check", LOCK, "--config", `${folder}/deno.json`, `${folder}/src/cli.ts`);
 
-    await test.step("the command prints the user name, and has a help", async () => {
+    await test.step("the command prints the user name and has a help text", async () => {
       const cli = ["run", "-A", "--no-check", LOCK, `${folder}/src/cli.ts`];
-      const named = [...cli, "--env-file", envFile, "whoami"];
-      assertEquals(await runDeno(...named), "ada\n");
-      assertEquals(JSON.parse(await runDeno(...named, "--json")), { username: "ada" });
+      assertEquals(await runDeno(...cli, "--env-file", envFile, "whoami"), "ada\n");
       const help = await runDeno(...cli, "help", "whoami");
       assertStringIncludes(help, "Prints the name of the user who is signed in");
     });
@@ -144,12 +119,3 @@ Deno.test("the command, the setting and the refusal in CONTRIBUTING.md compile a
       assertMatch(message, /user pool is not set up completely.*; ask the support channel/);
     });
   }));
-
-Deno.test("docs/architecture.md says where to change what, in files that exist", () => {
-  const [, table = ""] = /## Where to change what\n([^]*?)\n## /.exec(
-    documentText("docs/architecture.md"),
-  ) ?? [];
-  const paths = [...table.matchAll(/`(src\/[\w./]+)`/g)].map(([, path = ""]) => path);
-  assert(paths.length > 10, `${paths}`);
-  for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
-});

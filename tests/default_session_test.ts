@@ -50,12 +50,14 @@ Deno.test("the environment contains the tokens that exportEnv selects until logo
       assertMirrors();
       await auth.login({ portalToken: await world.sandbox.portalToken() });
       assertMirrors();
-      // Tokens that come from the file are exported, too.
-      configure({ envFile: false, exportEnv: "none" });
-      assertEquals(mirrored(world)[0], [undefined, undefined]);
-      configure({ ...options, ...(exportEnv && { exportEnv }) });
-      assertEquals(auth.status().state, "valid");
-      assertMirrors();
+      // Tokens that come from the file are exported, too, even if only this option changes.
+      for (const envFile of [false, world.envFile] as const) {
+        configure({ ...options, envFile, exportEnv: "none" });
+        assertEquals(mirrored(world)[0], [undefined, undefined]);
+        configure({ ...options, ...(exportEnv && { exportEnv }) });
+        assertEquals(auth.status().state, "valid");
+        assertMirrors();
+      }
       await auth.logout();
       assertEquals(mirrored(world), [[undefined, undefined], [undefined, undefined]]);
     });

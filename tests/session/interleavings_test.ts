@@ -1,7 +1,8 @@
 /**
- * Sessions that share a place, in every mix of events. The sessions are real, and so are the `.env` and
- * the provider of the sandbox. A request that arrives, its response, the end of a pause, a write and an
- * abort wait until the test lets them happen, one at a time, in orders that its seeds choose.
+ * Sessions that share a `.env` or a store, with their events in random orders. The sessions, the `.env`
+ * and the provider of the sandbox are real. Each event waits until the test lets it happen: a request
+ * arrives, a response arrives, a pause ends, a file is written, a call is aborted. The test lets one
+ * event happen at a time; its seeds choose the order.
  */
 import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -19,9 +20,9 @@ interface Op {
   readonly by: number;
   /** `expiry`: the access token expires; `rejection`: the API rejects the current access tokens. */
   readonly do: typeof CALLS[number] | "long-token" | "expiry" | "rejection";
-  /** Calls with the same name end with one abort, at any time. */
+  /** All calls with the same name are aborted together, at any time. */
   readonly signal?: string;
-  /** The index of the call that has to begin first. */
+  /** The index of the operation that begins before this one. */
   readonly after?: number;
 }
 
@@ -31,7 +32,7 @@ interface Scenario {
   readonly sessions?: number;
   /** Whether each refresh replaces the refresh token. Default true. */
   readonly rotates?: boolean;
-  /** Default: with a session that all know, whose access token is valid. */
+  /** The access token at the beginning. Default: valid. */
   readonly begins?: "due" | "rejected";
   /** The number of requests that the provider answers with 503. */
   readonly refusals?: number;
@@ -45,7 +46,7 @@ interface Scenario {
 
 type Place = "file" | "store";
 
-/** Something that may happen next. */
+/** An event that may happen next. */
 interface Gate {
   readonly name: string;
   open(): void;
@@ -65,9 +66,9 @@ const AN_HOUR_S = 3_600;
 const PATIENCE_MS = 3_000;
 const FIRST_LOGIN = "the first login";
 
-/** The call on whose behalf something happens. */
+/** The call that causes an event. */
 const caller = new AsyncLocalStorage<string>();
-/** The world whose files are written: only one exists at a time. */
+/** The world that exists now. There is only one at a time. */
 let current: World | undefined;
 
 const realSync = Deno.FsFile.prototype.sync;
@@ -80,15 +81,15 @@ Deno.FsFile.prototype.sync = async function () {
 class World implements AsyncDisposable {
   readonly trace: string[] = [];
   readonly outcomes: Outcome[] = [];
-  /** The login whose tokens the place contained, after each change; `undefined`: none. */
+  /** The logins whose tokens were saved, one after each change; `undefined`: no tokens. */
   readonly history: (string | undefined)[] = [undefined];
-  /** All access tokens that the place contained. */
+  /** All access tokens that were saved. */
   readonly saved = new Set<unknown>();
   readonly problems: string[] = [];
   readonly sessions: Session[] = [];
-  /** While it is open, nothing waits. */
+  /** Whether events happen without waiting. */
   isOpen = true;
-  /** Whether a response that may have contained the only valid refresh token was not received. */
+  /** Whether a response was lost that may have contained the only valid refresh token. */
   wasLost = false;
   readonly #portless: Portless;
   readonly #aborts = new Map<string, AbortController>();
@@ -98,7 +99,7 @@ class World implements AsyncDisposable {
   #gates: Gate[] = [];
   #record: SessionRecord | undefined;
   #lastUpdate: Promise<unknown> = Promise.resolve();
-  /** Grows with everything that happens. */
+  /** Grows with each event. */
   #activity = 0;
   #requestsInProgress = 0;
   #refusals: number;
@@ -136,7 +137,7 @@ class World implements AsyncDisposable {
     });
   }
 
-  addSession(): Session {
+  addSession(): void {
     const { envFile } = this.#portless;
     const session = this.#portless.another({
       ...(this.place === "file" ? { envFile } : { envFile: false, store: this.#store() }),
@@ -162,10 +163,9 @@ class World implements AsyncDisposable {
       },
     });
     this.sessions.push(session);
-    return session;
   }
 
-  /** A store of the program: a record, and updates one after another. */
+  /** A store that makes one update at a time. */
   #store(): SessionStore {
     return {
       read: () => Promise.resolve(this.#record),
@@ -184,7 +184,7 @@ class World implements AsyncDisposable {
     };
   }
 
-  /** Sends a request, which an abort does not call back. */
+  /** Sends a request, which reaches its server even if the call is aborted. */
   async #fetch(request: Request, signal: AbortSignal | null | undefined): Promise<Response> {
     signal?.throwIfAborted();
     const served = request.url.startsWith(this.#portless.sandbox.authUrl)
@@ -221,7 +221,7 @@ class World implements AsyncDisposable {
     return response;
   }
 
-  /** A login that is over may be ended at the provider with any of its refresh tokens. */
+  /** Whether only the latest refresh token of a login may be sent. A logout may send any of them. */
   #isWanted(login: string): boolean {
     const signsOut = this.outcomes.some(({ op }) => op.do === "everywhere");
     return !this.wasLost && (this.history.at(-1) === login || !signsOut);
@@ -244,7 +244,7 @@ class World implements AsyncDisposable {
     }
   }
 
-  /** Waits until nothing happens any more unless a gate opens, and notes a change of the place. */
+  /** Waits until nothing more happens unless a gate opens, and records what is saved now. */
   async rest(): Promise<void> {
     for (let quiet = 0, seen = -1; quiet < 3; quiet++) {
       await new Promise<void>((resolve) => setImmediate(() => resolve()));
@@ -313,7 +313,7 @@ class World implements AsyncDisposable {
     return [...this.#gates, ...calls, ...aborts];
   }
 
-  /** Lets everything happen, in an order by chance. */
+  /** Lets everything happen, in a random order. */
   async run(): Promise<void> {
     const { begins, sessions = 2 } = this.scenario;
     this.addSession();
@@ -340,7 +340,7 @@ class World implements AsyncDisposable {
     await Promise.all(this.outcomes.map((outcome) => this.settled(outcome)));
   }
 
-  /** Waits for a call. A slow machine may rest too early, but nothing that works takes so long. */
+  /** Waits for a call. On a slow machine, `rest()` may return too early, so it is repeated. */
   async settled(outcome: Outcome): Promise<Outcome> {
     for (let waits = 0; outcome.state === "in progress" && waits < 500; waits++) {
       await this.rest();
@@ -355,31 +355,25 @@ class World implements AsyncDisposable {
 async function check(world: World): Promise<void> {
   const { outcomes, problems, history, scenario } = world;
   const calls = [...outcomes];
-  const isEnd = ({ op }: Outcome) => op.do === "logout" || op.do === "everywhere";
-  // A lost response may have contained the only refresh token that works.
-  const mayHaveLost = world.wasLost && scenario.rotates !== false;
+  const includes = (...kinds: Op["do"][]) => calls.some(({ op }) => kinds.includes(op.do));
 
-  const over = new Set<string>();
-  for (const [at, login] of history.entries()) {
-    const before = history[at - 1];
-    if (before !== undefined && before !== login) over.add(before);
-    if (login !== undefined && over.has(login)) problems.push(`${login} was over, and came back`);
-  }
+  const logins = history.filter((login) => login !== undefined);
+  if (new Set(logins).size < logins.length) problems.push(`a login came back: ${logins}`);
   for (const { op, label, state, error, signal } of calls) {
-    const isAborted = signal?.aborted === true && error === signal.reason;
-    if (op.do === "login" && state === "rejected" && history.includes(label)) {
+    if (state !== "rejected") continue;
+    if (op.do === "login" && history.includes(label)) {
       problems.push(`${label} failed, and was saved`);
     }
-    if (op.do === "login" && state === "rejected" && !isAborted && !world.wasLost) {
-      if (!scenario.refusals) problems.push(`${label} failed: ${error}`);
-    }
-    if (op.do === "fetch" && state === "rejected" && !isAborted && !calls.some(isEnd)) {
-      if (!world.wasLost && !scenario.refusals) problems.push(`${label} failed: ${error}`);
-    }
+    const isAborted = signal?.aborted === true && error === signal.reason;
+    const mayFail = isAborted || world.wasLost || scenario.refusals !== undefined;
+    const mustSucceed = op.do === "login" ||
+      (op.do === "fetch" && !includes("logout", "everywhere"));
+    if (mustSucceed && !mayFail) problems.push(`${label} failed: ${error}`);
   }
 
-  const isSignedIn = history.at(-1) !== undefined;
-  const mustWork = isSignedIn && !mayHaveLost && !calls.some(({ op }) => op.do === "everywhere");
+  // With a refresh token that works once, a lost response may end the session.
+  const mayBeOver = world.wasLost && scenario.rotates !== false;
+  const mustWork = history.at(-1) !== undefined && !mayBeOver && !includes("everywhere");
   for (const when of ["now", "an hour later"]) {
     if (when !== "now") world.addSession();
     const tokens: unknown[] = [];
@@ -394,9 +388,9 @@ async function check(world: World): Promise<void> {
     if (mustWork && !statuses.every((status) => status === 200)) {
       problems.push(`${when}, a session does not work`);
     }
-    // A valid token is used until it expires, even if the place contains another one.
+    // Until its token expires, a session does not look for the tokens of others.
     const isSame = new Set(statuses).size === 1 && new Set(tokens).size === 1;
-    if (when !== "now" && !mayHaveLost && !isSame) {
+    if (when !== "now" && !mayBeOver && !isSame) {
       problems.push("an hour later, the sessions differ");
     }
     world.clock.advance(AN_HOUR_S);
@@ -418,9 +412,9 @@ function op(by: number, what: Op["do"], more: Partial<Op> = {}): Op {
   return { by, do: what, ...more };
 }
 
-/** What was wrong once. */
+/** Orders of these events once broke a rule. */
 const REGRESSIONS: Readonly<Record<string, Scenario>> = {
-  "a refresh uses the refresh token that another process has saved": {
+  "a refresh sends the refresh token that another process saved": {
     ops: [
       op(0, "refresh"),
       op(0, "login", { after: 0 }),
@@ -428,11 +422,11 @@ const REGRESSIONS: Readonly<Record<string, Scenario>> = {
       op(0, "refresh", { after: 2 }),
     ],
   },
-  "a login survives a logout elsewhere that began earlier, or is ended by it": {
+  "a login and a logout at the same time leave all sessions with the same tokens": {
     ops: [op(0, "logout"), op(1, "login"), op(1, "refresh")],
     rotates: false,
   },
-  "a newer refresh token is never overwritten by an older one": {
+  "an older refresh token never replaces a newer one": {
     ops: [
       op(0, "refresh"),
       op(1, "login"),
@@ -440,7 +434,7 @@ const REGRESSIONS: Readonly<Record<string, Scenario>> = {
       op(0, "refresh", { after: 2 }),
     ],
   },
-  "a call that wants a longer token keeps a login": {
+  "a call that needs a longer validity does not replace a login": {
     ops: [op(0, "refresh"), op(1, "login"), op(1, "long-token")],
     rotates: false,
   },
@@ -449,34 +443,34 @@ const REGRESSIONS: Readonly<Record<string, Scenario>> = {
     rotates: false,
     refusals: 2,
   },
-  "a login after an aborted logout is the session": {
+  "a login after an aborted logout takes effect": {
     ops: [op(0, "logout", { signal: "x" }), op(1, "refresh"), op(0, "refresh"), op(0, "login")],
   },
-  "a call that got a 401 finds a token that the API accepts": {
+  "a call that received a 401 obtains a token that the API accepts": {
     ops: [op(0, "fetch"), op(1, "fetch"), op(1, "login"), op(0, "rejection")],
     slowApi: true,
   },
-  "a logout everywhere sends the newest refresh token": {
+  "logout({ everywhere: true }) sends the latest refresh token": {
     ops: [op(0, "everywhere"), op(1, "refresh"), op(0, "refresh")],
     begins: "due",
   },
-  "an aborted login keeps a refresh that the provider has made": {
+  "an aborted login does not discard a refresh that the provider made": {
     ops: [op(0, "login", { signal: "x" }), op(0, "refresh")],
     sessions: 1,
   },
-  "two logins that one signal aborts leave a session": {
+  "two logins that are aborted together keep the session": {
     ops: [op(0, "login", { signal: "x" }), op(0, "login", { signal: "x" })],
     sessions: 1,
   },
-  "an aborted login keeps the session of all": {
+  "an aborted login keeps the session that others share": {
     ops: [op(0, "login", { signal: "x" }), op(0, "refresh"), op(1, "refresh")],
   },
-  "a call is served although two others that waited with it gave up": {
+  "a call succeeds even if two others that waited with it are aborted": {
     ops: [op(0, "fetch", { signal: "x" }), op(0, "fetch", { signal: "x" }), op(0, "fetch")],
     sessions: 1,
     begins: "rejected",
   },
-  "a call is served after a refresh that another one began and left": {
+  "a call succeeds even if the call that started its refresh is aborted": {
     ops: [op(0, "fetch", { signal: "x" }), op(0, "fetch")],
     sessions: 1,
     begins: "rejected",
@@ -488,7 +482,7 @@ for (const [name, scenario] of Object.entries(REGRESSIONS)) {
   Deno.test(`in any order, ${name}`, () => assertHolds(scenario, randomFrom(1), 12));
 }
 
-Deno.test("in any order, six calls with faults leave all sessions with the same tokens", async () => {
+Deno.test("in any order, six random calls with faults leave all sessions with the same tokens", async () => {
   const random = randomFrom(2);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   for (let count = 0; count < 40; count++) {

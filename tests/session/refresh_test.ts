@@ -121,3 +121,13 @@ Deno.test("a call whose signal is already aborted sends nothing", async () => {
   assertEquals([world.sent.length, world.called.length], [1, 0]);
   assertEquals(world.session.status().state, "valid");
 });
+
+Deno.test("a refresh that holds the lock of the .env has half the time limit", async () => {
+  const limits: Record<string, number> = {};
+  for (const file of [true, false]) {
+    const timeout = (ms: number) => (limits[`${file}`] = ms, new AbortController().signal);
+    await using world = await signedIn({ file, session: { timeout } });
+    await world.session.refresh();
+  }
+  assertEquals(2 * (limits.true ?? 0), limits.false);
+});

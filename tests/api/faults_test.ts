@@ -20,7 +20,7 @@ async function withApi(
 
 for (const fault of ["resetAfterRequest", "refuse"] as const) {
   const why = fault === "refuse" ? "the connection was refused" : "the connection broke";
-  Deno.test(`authFetch() fails with the reason when ${why}, and the next call succeeds`, () =>
+  Deno.test(`authFetch() reports that ${why}, and the session stays usable`, () =>
     withApi(async (session, proxy) => {
       if (fault === "refuse") proxy.refuse();
       else proxy.plan(Array.from({ length: SENDS_PER_DROP }, () => fault));

@@ -1,10 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { inFolder } from "../support/child_deno.ts";
+import { inFolder, namesIn } from "../support/child_deno.ts";
 import { signedIn } from "../support/portless.ts";
 
 const BODY = "<title>Company</title><form>Sign in</form>";
 
-/** A body in pieces of this many bytes. */
+/** A body in pieces of `size` bytes. */
 function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream {
   let at = 0;
   return new ReadableStream({
@@ -15,29 +15,22 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream 
   }, { highWaterMark: 0 });
 }
 
-/** Saves a response; returns the saved text, or why it was not saved. */
-async function saveAsCsv(
-  text: string,
-  type: string,
-  size: number,
-  name = "data.csv",
-): Promise<string> {
+/** Downloads a text in pieces of `size` bytes; returns the saved text, or why it was not saved. */
+async function saved(text: string, type: string, size: number, name = "data.csv"): Promise<string> {
   const bytes = new TextEncoder().encode(text);
   await using world = await signedIn({
     api: () => new Response(inPieces(bytes, size), { headers: { "content-type": type } }),
   });
-  let outcome = "";
-  await inFolder(async (folder) => {
+  return await inFolder(async (folder) => {
     const file = `${folder}/${name}`;
     try {
       await world.session.download("/files/data", file);
-      outcome = await Deno.readTextFile(file);
+      return await Deno.readTextFile(file);
     } catch (error) {
-      outcome = (error as Error).message;
-      assertEquals([...Deno.readDirSync(folder)], []);
+      assertEquals(namesIn(folder), []);
+      return (error as Error).message;
     }
   });
-  return outcome;
 }
 
 const pages: [string, string][] = [
@@ -46,29 +39,28 @@ const pages: [string, string][] = [
   ["comments and blanks", `\n<!----> <!-->\t<!-- x --><!doctype  html>${BODY}`],
   ["a BOM, blanks and a declaration", `\uFEFF \r\n<?xml version="1.0"?> <!-- x --><HTML>${BODY}`],
   ["a long comment", `<!-- ${"x".repeat(3_000)} --><!doctype html>${BODY}`],
-
   ["its title", BODY],
 ];
 for (const [what, page] of pages) {
-  Deno.test(`a login page that begins with ${what} is not saved as CSV`, async () => {
+  Deno.test(`download() does not save a login page that begins with ${what} as CSV`, async () => {
     for (const size of [1, 100_000]) {
       assertMatch(
-        await saveAsCsv(page, "text/html; charset=utf-8", size),
+        await saved(page, "text/html; charset=utf-8", size),
         /it is an HTML page with the title "Company", which asks for a login, and was not saved/,
       );
     }
   });
 }
 
-Deno.test("a file whose name ends in .html may be a page", async () => {
+Deno.test("download() saves a page as a file with the extension .htm", async () => {
   const [, page = ""] = pages[0] ?? [];
-  assertEquals(await saveAsCsv(page, "text/html", 100, "page.HTM"), page);
+  assertEquals(await saved(page, "text/html", 100, "page.HTM"), page);
 });
 
-Deno.test("a page of XHTML is not saved as a file without an extension, as from fetch --list", async () => {
+Deno.test("download() does not save a page of XHTML as a file without an extension", async () => {
   const page = pages[1]?.[1] ?? "";
   assertMatch(
-    await saveAsCsv(page, "application/xhtml+xml", 100, "stations"),
+    await saved(page, "application/xhtml+xml", 100, "stations"),
     /an HTML page .* was not saved; .*to save a page, name the file ….html/,
   );
 });
@@ -81,9 +73,9 @@ const measurements = [
   "<!doctype stations><stations/>",
 ];
 for (const text of measurements) {
-  Deno.test(`data with the content type of a page is saved: ${JSON.stringify(text)}`, async () => {
+  Deno.test(`download() saves data that has the content type of a page: ${JSON.stringify(text)}`, async () => {
     for (const size of [1, 100_000]) {
-      assertEquals(await saveAsCsv(text, "text/html", size), text);
+      assertEquals(await saved(text, "text/html", size), text);
     }
   });
 }

@@ -1,32 +1,26 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { portless, type PortlessOptions, rejection, statusOf } from "../support/portless.ts";
+import { portless, rejection, signedIn, statusOf } from "../support/portless.ts";
+import type { SessionOptions } from "../../mod.ts";
 
-/** A request as a server on a real port received it. */
-interface Seen {
-  readonly method: string;
-  readonly path: string;
-  readonly authorization: string | null;
-  readonly cookie: string | null;
-  readonly type: string | null;
-  readonly body: string;
+/** A request as a server received it. */
+async function seenIn({ method, url, headers, body }: Request) {
+  const { pathname, search } = new URL(url);
+  return {
+    method,
+    path: pathname + search,
+    authorization: headers.get("authorization"),
+    cookie: headers.get("cookie"),
+    type: headers.get("content-type"),
+    body: await new Response(body).text(),
+  };
 }
+type Seen = Awaited<ReturnType<typeof seenIn>>;
 
-/** A server on a real port of loopback that notes what it gets. */
-function listen(answer: (seen: Seen, count: number) => Response): AsyncDisposable & {
-  origin: string;
-  seen: Seen[];
-} {
+/** A server on a real port that records its requests. */
+function listen(answer: (seen: Seen, count: number) => Response) {
   const seen: Seen[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const { pathname, search } = new URL(request.url);
-    const one = {
-      method: request.method,
-      path: pathname + search,
-      authorization: request.headers.get("authorization"),
-      cookie: request.headers.get("cookie"),
-      type: request.headers.get("content-type"),
-      body: await request.text(),
-    };
+    const one = await seenIn(request);
     seen.push(one);
     return answer(one, seen.length);
   });
@@ -40,18 +34,12 @@ function listen(answer: (seen: Seen, count: number) => Response): AsyncDisposabl
 const redirect = (status: number, location: string) =>
   new Response(null, { status, headers: { location } });
 
-/** A session whose API is on real ports, while the provider is the sandbox without one. */
-async function sessionOn(origin: string, more: PortlessOptions = {}) {
-  const world = portless({
-    ...more,
-    session: { apiBaseUrl: origin, ...more.session },
-    api: (request) => fetch(request),
-  });
-  await world.session.login();
-  return world;
+/** A session whose API is on real ports, unlike its provider. */
+function sessionOn(origin: string, more: SessionOptions = {}) {
+  return signedIn({ session: { apiBaseUrl: origin, ...more }, api: (request) => fetch(request) });
 }
 
-Deno.test("GET and HEAD follow a redirect to another origin without the token", async () => {
+Deno.test("GET and HEAD follow a redirect to another origin without the token and cookies", async () => {
   await using files = listen(() => new Response("rows"));
   await using api = listen(() => redirect(302, `${files.origin}/f.csv?signature=s`));
   await using world = await sessionOn(api.origin);
@@ -65,20 +53,18 @@ Deno.test("GET and HEAD follow a redirect to another origin without the token", 
 });
 
 const within: [status: number, sent: string, arrives: string][] = [
-  [301, "GET", "GET"],
   [301, "POST", "GET"],
   [302, "PUT", "PUT"],
   [303, "POST", "GET"],
   [307, "POST", "POST"],
 ];
 for (const [status, method, arrives] of within) {
-  Deno.test(`a ${status} of ${method} within the origin arrives as ${arrives}, with the token`, async () => {
+  Deno.test(`a ${method} that is redirected with ${status} within the origin arrives as ${arrives}`, async () => {
     await using api = listen(({ path }) =>
       path === "/a" ? redirect(status, "/b") : new Response("done")
     );
     await using world = await sessionOn(api.origin);
-    const sent = method === "GET" ? {} : { body: "a,b", headers: { "content-type": "text/csv" } };
-    const init = { method, ...sent };
+    const init = { method, body: "a,b", headers: { "content-type": "text/csv" } };
     for (const input of ["/a", new Request(`${api.origin}/a`, init)]) {
       const response = await world.session.authFetch(input, input === "/a" ? init : {});
       assertEquals([await response.text(), response.redirected], ["done", true]);
@@ -91,13 +77,11 @@ for (const [status, method, arrives] of within) {
 }
 
 for (const status of [301, 302, 303, 307, 308]) {
-  Deno.test(`a ${status} never sends a request with a body on to another origin`, async () => {
+  Deno.test(`a request with a body does not follow a ${status} to another origin`, async () => {
     await using other = listen(() => new Response("leaked"));
     await using api = listen(() => redirect(status, `${other.origin}/collect?q=hidden`));
-    // Allowed or not: the body was meant for the first one.
-    await using world = await sessionOn(api.origin, {
-      session: { apiBaseUrl: api.origin, allowedOrigins: other.origin },
-    });
+    // Even to an allowed origin: the user meant the body for the first one.
+    await using world = await sessionOn(api.origin, { allowedOrigins: other.origin });
     const url = `${api.origin}/upload`;
     const init = { method: "POST", body: "rows" };
     const calls: [string | Request, RequestInit?][] = [[url, init], [new Request(url, init)]];
@@ -111,7 +95,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-Deno.test("after a redirect that ends in a 401, the whole call is sent again unchanged", async () => {
+Deno.test("authFetch() sends the original request again if its redirect ends in a 401", async () => {
   for (const status of [303, 307]) {
     await using api = listen(({ path }, count) =>
       path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })
@@ -130,7 +114,7 @@ Deno.test("after a redirect that ends in a 401, the whole call is sent again unc
   }
 });
 
-Deno.test("a redirect of a stream within the origin is an error with the reason", async () => {
+Deno.test("a redirect of a stream within the origin is an error that mentions the stream", async () => {
   await using api = listen(() => redirect(307, "/b"));
   await using world = await sessionOn(api.origin);
   const body = new Blob(["rows"]).stream();
@@ -146,16 +130,16 @@ Deno.test('redirect: "manual" and "error" work as with fetch()', async () => {
   const answer = await world.session.authFetch("/a", { redirect: "manual" });
   assertEquals([answer.status, answer.headers.get("location")], [302, "/next"]);
   await answer.body?.cancel();
-  const failed = world.session.authFetch("/a", { redirect: "error" });
-  assertInstanceOf(await rejection(failed), TypeError);
+  const error = await rejection(world.session.authFetch("/a", { redirect: "error" }));
+  assertInstanceOf(error, TypeError);
   assert(api.seen.every((it) => it.path === "/a"));
 });
 
-const dead: [what: string, location: string, why: RegExp][] = [
-  ["without an end", "/again", /too many redirects/],
-  ["to a file of this computer", import.meta.url, /address in its Location header/],
+const unusable: [what: string, location: string, why: RegExp][] = [
+  ["without end", "/again", /too many redirects/],
+  ["to a local file", import.meta.url, /address in its Location header/],
 ];
-for (const [what, location, why] of dead) {
+for (const [what, location, why] of unusable) {
   Deno.test(`redirects ${what} are an error`, async () => {
     await using api = listen(() => redirect(307, location));
     await using world = await sessionOn(api.origin);
@@ -165,7 +149,7 @@ for (const [what, location, why] of dead) {
   });
 }
 
-Deno.test("a request to the provider follows no redirect", async () => {
+Deno.test("login() does not follow a redirect of the provider", async () => {
   await using other = listen(() => new Response("leaked"));
   for (const status of [302, 307]) {
     await using provider = listen(() => redirect(status, `${other.origin}/?q=hidden`));

@@ -1,9 +1,8 @@
-/** The reports of a session about its work: as events, and as lines on standard error. */
+/** The log of a session: events for a program, or lines on standard error. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { createSession, type LogEvent } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { lockEnvFile } from "../../src/settings/env_file.ts";
 import { refusedConnection } from "../support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
@@ -16,29 +15,25 @@ import {
 } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
-type Name = LogEvent["event"];
-
-/** A world whose session keeps its events. */
-function logging(options: PortlessOptions = {}) {
+/** A session that is signed in and keeps its events. */
+async function logging(options: PortlessOptions = {}) {
   const events: LogEvent[] = [];
   const log = (event: LogEvent) => void events.push(event);
-  const world = portless({ ...options, session: { log, ...options.session } });
-  /** The events with one of these names so far, which are taken out. */
-  const take = (...names: Name[]) =>
+  const world = await signedIn({ ...options, session: { log, ...options.session } });
+  /** Returns the events with these names and forgets all events so far. */
+  const take = (...names: LogEvent["event"][]) =>
     events.splice(0).filter(({ event }) => names.includes(event)) as Record<string, unknown>[];
-  return { world, take };
+  return { ...world, take };
 }
 
-Deno.test("the log says why a refresh was made, and how it ended", async () => {
+Deno.test("the log shows the reason and the outcome of each refresh", async () => {
   let rejects = false;
-  const { world, take } = logging({
+  await using world = await logging({
     api: () => new Response(null, { status: rejects ? 401 : 200 }),
   });
-  await using _ = world;
   const { clock, session } = world;
-  await session.login();
   const call = () => statusOf(session.authFetch("/v1/stations"));
-  const refreshes = () => take("refresh").map(({ reason, outcome }) => [reason, outcome]);
+  const refreshes = () => world.take("refresh").map(({ reason, outcome }) => [reason, outcome]);
 
   await call();
   assertEquals(refreshes(), []);
@@ -53,25 +48,16 @@ Deno.test("the log says why a refresh was made, and how it ended", async () => {
   rejects = true;
   await call();
   assertEquals(refreshes(), [["rejected", "refreshed"]]);
-});
-
-Deno.test("the log shows a refresh that failed although the call succeeded", async () => {
-  const { world, take } = logging({ session: { timeoutMs: 2_000 } });
-  await using _ = world;
-  await world.session.login();
+  rejects = false;
+  clock.advance(1_750);
   world.sandbox.failures.push({ at: "token", status: 500 });
-  world.clock.advance(1_750);
-  assertEquals(await statusOf(world.session.authFetch("/v1/stations")), 200);
-  assertEquals(take("refresh").map(({ reason, outcome }) => [reason, outcome]), [
-    ["early", "SERVER_ERROR"],
-  ]);
+  assertEquals(await call(), 200);
+  assertEquals(refreshes(), [["early", "SERVER_ERROR"]]);
 });
 
-Deno.test("the log shows each request without its query, its status and its attempt", async () => {
-  const { world, take } = logging();
-  await using _ = world;
-  const { sandbox: { apiUrl, authUrl, failures }, session } = world;
-  await session.login();
+Deno.test("the log shows the status and the attempt of each request, without the query", async () => {
+  await using world = await logging();
+  const { sandbox: { apiUrl, authUrl, failures }, session, take } = world;
   failures.push({ at: "api", status: 503, headers: { "retry-after": "3" }, times: 1 });
   await session.fetchJson("/v1/stations?near=gull-harbor");
   const api = { event: "request", to: "api", method: "GET", url: `${apiUrl}/v1/stations` };
@@ -92,14 +78,12 @@ Deno.test("the log shows each request without its query, its status and its atte
   assertEquals(take("request").map(({ method, status }) => [method, status]), [["DELETE", 404]]);
 });
 
-Deno.test("the log counts the request that a 401 caused to be repeated", async () => {
-  const { world, take } = logging({
+Deno.test("the log counts the requests that a 401 repeats", async () => {
+  await using world = await logging({
     api: (_, count) => new Response(null, { status: count === 1 ? 401 : 204 }),
   });
-  await using _ = world;
-  await world.session.login();
   await world.session.authFetch("/v1/x");
-  const requests = take("request").slice(1);
+  const requests = world.take("request").slice(1);
   assertEquals(requests.map(({ to, status, attempt }) => [to, status, attempt]), [
     ["api", 401, 1],
     ["provider", 200, 1],
@@ -107,44 +91,39 @@ Deno.test("the log counts the request that a 401 caused to be repeated", async (
   ]);
 });
 
-Deno.test("the log shows the host of a redirect, but neither its path nor its query", async () => {
-  const { world, take } = logging({
+Deno.test("the log shows only the origin of a redirected request", async () => {
+  await using world = await logging({
     api: ({ url }) =>
       url.includes("/signed-") ? new Response("data") : new Response(null, {
         status: 302,
         headers: { location: "https://files.example/signed-path/data?signature=1" },
       }),
   });
-  await using _ = world;
-  await world.session.login();
-  take();
+  world.take();
   await statusOf(world.session.authFetch("/v1/file"));
-  assertEquals(take("request").map(({ url, status }) => [url, status]), [
+  assertEquals(world.take("request").map(({ url, status }) => [url, status]), [
     [`${world.sandbox.apiUrl}/v1/file`, 302],
     ["https://files.example/…", 200],
   ]);
 });
 
-Deno.test("the log shows the failure of a request without a response", async () => {
+Deno.test("the log shows the error of a request without a response", async () => {
   const abort = new AbortController();
-  const { world, take } = logging({
-    provider: refusedConnection,
+  await using world = await logging({
     api: (_, count) => {
       if (count === 2) abort.abort();
       return refusedConnection();
     },
   });
-  await using _ = world;
-  const { session } = world;
-  await rejection(session.login());
-  assert(take("request").every(({ error, status }) => error === "UNREACHABLE" && !status));
-  await session.login({ portalToken: await world.sandbox.portalToken() });
-  await rejection(session.authFetch("/v1/stations"));
-  await session.authFetch("/v1/stations", { signal: abort.signal }).catch(() => {});
-  assertEquals(take("request").map(({ error }) => error), ["API_UNREACHABLE", "canceled"]);
+  await rejection(world.session.authFetch("/v1/stations"));
+  await world.session.authFetch("/v1/stations", { signal: abort.signal }).catch(() => {});
+  world.sandbox.failures.push({ at: "token", drop: "before", times: 99 });
+  await rejection(world.session.refresh());
+  const errors = world.take("request").map(({ error }) => error).filter((error) => error);
+  assertEquals([...new Set(errors)], ["API_UNREACHABLE", "canceled", "UNREACHABLE"]);
 });
 
-Deno.test("the log shows where settings came from, again only if that changed, and no value", () =>
+Deno.test("the log shows where the settings came from, and again when that changes", () =>
   withEnvironment({ AUTH_TIMEOUT_MS: "2000" }, () =>
     inFolder(async (folder) => {
       const events: LogEvent[] = [];
@@ -163,26 +142,22 @@ Deno.test("the log shows where settings came from, again only if that changed, a
       assertEquals(events.slice(1), [second as LogEvent]);
     })));
 
-Deno.test("the log shows a wait for another process, and a refresh that it made instead", async () => {
+Deno.test("the log shows a wait for another process and the refresh which that process made", async () => {
   await using world = await signedIn({ file: true });
-  const { clock, envFile } = world;
-  clock.advance(3_000);
-  const { lock } = await lockEnvFile(envFile, 1_000, clock);
+  world.clock.advance(3_000);
+  const held = world.hold();
+  const first = world.session.refresh();
+  await held.arrived;
   const events: LogEvent[] = [];
-  let refreshElsewhere = async () => {
-    refreshElsewhere = () => Promise.resolve();
-    lock.release();
-    await world.session.refresh();
-  };
-  const served = world.another({
-    envFile,
+  const other = world.another({
     log: (event) => void events.push(event),
     sleep: async (ms) => {
-      await clock.sleep(ms);
-      await refreshElsewhere();
+      await world.clock.sleep(ms);
+      held.release();
+      await first;
     },
   });
-  await statusOf(served.authFetch("/v1/stations"));
+  await statusOf(other.authFetch("/v1/stations"));
   const seen = events.flatMap((each) =>
     each.event === "refresh"
       ? [[each.reason, each.outcome]]
@@ -194,16 +169,14 @@ Deno.test("the log shows a wait for another process, and a refresh that it made 
 });
 
 Deno.test("the log shows how a login and a logout ended", async () => {
-  const { world, take } = logging();
-  await using _ = world;
+  await using world = await logging();
   const { session } = world;
-  await session.login();
   await session.login();
   const portalToken = await session.accessToken();
   await session.logout();
   await session.login({ portalToken });
   await session.logout();
-  assertEquals(take("login", "logout").map(({ event, outcome }) => [event, outcome]), [
+  assertEquals(world.take("login", "logout").map(({ event, outcome }) => [event, outcome]), [
     ["login", "password"],
     ["login", "kept"],
     ["logout", "provider"],
@@ -212,10 +185,10 @@ Deno.test("the log shows how a login and a logout ended", async () => {
   ]);
 });
 
-Deno.test("a listener that throws or rejects changes nothing", async () => {
+Deno.test("the session ignores the errors of a `log` function", async () => {
   let calls = 0;
   const log = () => {
-    const error = new Error("of the listener");
+    const error = new Error("of the log");
     if (++calls % 2 === 0) throw error;
     return Promise.reject(error);
   };
@@ -226,7 +199,7 @@ Deno.test("a listener that throws or rejects changes nothing", async () => {
   assert(calls > 3);
 });
 
-Deno.test("an unknown AUTH_LOG is a notice, and an empty or a known one is not", async () => {
+Deno.test("an unknown value of AUTH_LOG is a notice", async () => {
   await using world = portless();
   for (const [AUTH_LOG, isKnown] of [["verbose", false], ["", true], [undefined, true]] as const) {
     await withEnvironment({ AUTH_LOG }, () => {
@@ -236,7 +209,7 @@ Deno.test("an unknown AUTH_LOG is a notice, and an empty or a known one is not",
   }
 });
 
-Deno.test("AUTH_LOG writes lines, also if an error ends the script; a .env cannot set it", () =>
+Deno.test("AUTH_LOG in the environment, but not in a .env, writes lines to standard error", () =>
   inFolder(async (cwd) => {
     await using sandbox = await startSandbox();
     await writeEnv(cwd, { ...variablesOf(sandbox.settings), AUTH_LOG: "debug" });

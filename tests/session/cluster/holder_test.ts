@@ -38,7 +38,7 @@ async function answer(connection: Deno.Conn, name: string, seconds = 1_800): Pro
   return AccessToken;
 }
 
-/** Lets a process take the lock and ask the provider, and something happen to it while it waits. */
+/** Starts a process that holds the lock and waits for the provider. */
 async function whileAsking(
   use: (
     child: Deno.ChildProcess,
@@ -62,7 +62,7 @@ async function whileAsking(
       password: "Pass-word-1",
     };
     const one = createSession(options);
-    // It has ended when the lock of a holder ends.
+    // This token expires before the lock does.
     await Promise.all([one.login(), answerNext(provider, "login", 1)]);
     await Deno.writeTextFile(`${folder}/refresh.ts`, SCRIPT);
     const child = new Deno.Command(Deno.execPath(), {
@@ -90,7 +90,7 @@ async function whileAsking(
 
 testNeeding(
   NO_REDIS,
-  "when the holder of the lock is killed, the next takes over after its end",
+  "a refresh takes over the lock of a killed process",
   () =>
     whileAsking(async (child, _, next, session) => {
       child.kill("SIGKILL");
@@ -104,7 +104,7 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "a process that was stopped while it held the lock uses newer tokens and does not overwrite them",
+  "a process that was stopped while it held the lock keeps the newer tokens",
   () =>
     whileAsking(async (child, answerIt, next, session) => {
       await stop(child, true);

@@ -1,4 +1,4 @@
-/** Sessions of many machines: tokens from a command, and a store that all of them reach. */
+/** Sessions of several machines that share a store. */
 import type { createSession, SessionOptions } from "../../../mod.ts";
 import type { SandboxOptions } from "../../../src/sandbox/mod.ts";
 import { newStoreKey } from "../../../src/session/sealing.ts";
@@ -7,7 +7,7 @@ import { testNeeding } from "../../support/needs.ts";
 import { type Portless, portless, statusOf, type TestOptions } from "../../support/portless.ts";
 import { NO_REDIS, type RedisServer, startRedis } from "../../support/redis_server.ts";
 
-/** Two machines, a store, and a provider whose refresh tokens are replaced with each use. */
+/** A store, and a provider whose refresh tokens rotate. */
 export interface Cluster {
   readonly server: RedisServer;
   readonly world: Portless;
@@ -17,7 +17,7 @@ export interface Cluster {
 
 /**
  * Registers a test in a cluster, which needs Redis.
- * @param isKept Whether the store finds its data again after a kill.
+ * @param isKept Whether the store still has its data after a kill.
  */
 export function clusterTest(
   name: string,
@@ -27,7 +27,7 @@ export function clusterTest(
   testNeeding(NO_REDIS, name, () =>
     inFolder(async (folder) => {
       await using server = await startRedis(folder, isKept);
-      // Whoever waits for the store waits in real time, but not for long.
+      // The store is a real process, so its clients wait in real time, but not for long.
       const sleep = async (ms: number, signal?: AbortSignal) => {
         await pause(Math.min(ms, 20), signal);
         if (signal?.aborted !== true) world.clock.advance(ms / 1_000);

@@ -1,6 +1,6 @@
-/** An entry of a store is that of one account: nobody else's login takes its place. */
+/** An entry of a store belongs to one account. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { createSession, type LoginOptions, type SessionOptions } from "../../../mod.ts";
+import { createSession, type SessionOptions } from "../../../mod.ts";
 import { rejection } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
 import { type Cluster, clusterTest } from "./in_cluster.ts";
@@ -11,31 +11,29 @@ function unnamed({ world, store }: Cluster, hash: string, more: SessionOptions =
   return createSession({ ...options, ...store, store: `${store.store}${hash}`, ...more });
 }
 
-const PASSWORD = "Another-Password-1";
-const others: [string, SessionOptions, LoginOptions][] = [
-  ["a name that is given", {}, { username: "grace", password: PASSWORD }],
-  ["USERNAME and PASSWORD", { username: "grace", password: PASSWORD }, {}],
-];
-for (const [what, settings, options] of others) {
-  clusterTest(`${what} replaces no session of the name behind the #`, async (cluster) => {
-    const { world } = cluster;
-    world.sandbox.addUser({ username: "grace", password: PASSWORD });
-    const { username = "", password = "" } = world.options;
-    const own = unnamed(cluster, `#${username}`);
-    await own.login({ username, password });
-    const hash = options.force || options.username ? `#${username}` : "#somebody";
-    const error = await rejection(unnamed(cluster, hash, settings).login(options));
-    assertEquals(error.code, "INVALID_SETTING", error.message);
-    assertMatch(
-      error.message,
-      /keeps the session of \w+, and this login is for another account; in AUTH_STORE \(store\), write that account after the # sign, or make a session for it/,
-    );
-    assertEquals(world.logins(), 1, "nothing was sent");
-    const worker = unnamed(cluster, `#${username}`);
-    await worker.accessToken();
-    assertEquals([worker.status().username, worker.status().canRefresh], [username, true]);
-  });
-}
+const OTHER_ACCOUNT = /keeps the session of \w+, and this login is for another account; /;
+
+clusterTest("a login of another user replaces no session in the store", async (cluster) => {
+  const { world } = cluster;
+  const grace = { username: "grace", password: "Another-Password-1" };
+  world.sandbox.addUser(grace);
+  const { username = "", password = "" } = world.options;
+  await unnamed(cluster, `#${username}`).login({ username, password });
+  const logins = [
+    unnamed(cluster, `#${username}`).login(grace),
+    unnamed(cluster, "#somebody", grace).login(),
+  ];
+  for (const login of logins) {
+    const error = await rejection(login);
+    assertEquals(error.code, "INVALID_SETTING");
+    assertMatch(error.message, OTHER_ACCOUNT);
+    assertMatch(error.message, /in AUTH_STORE \(store\), write that account after the # sign/);
+  }
+  assertEquals(world.logins(), 1, "nothing was sent");
+  const worker = unnamed(cluster, `#${username}`);
+  await worker.accessToken();
+  assertEquals([worker.status().username, worker.status().canRefresh], [username, true]);
+});
 
 clusterTest(
   "a portal string of another account replaces no session in the store",
@@ -44,16 +42,13 @@ clusterTest(
     const one = session();
     const portalToken = `bearer ${jwt({ sub: "ada", exp: 4e9 })}`;
     const error = await rejection(one.login({ portalToken }));
-    assertEquals(error.code, "INVALID_SETTING", error.message);
-    assertMatch(
-      error.message,
-      /keeps the session of student, and this login is for another account; in AUTH_STORE \(store\), write that account/,
-    );
+    assertEquals(error.code, "INVALID_SETTING");
+    assertMatch(error.message, OTHER_ACCOUNT);
     assertEquals([one.status().canRefresh, await one.accessToken()], [
       true,
       await session().accessToken(),
     ]);
-    // The own one is welcome, and so is any after a logout.
+    // A portal string of this account is accepted, and after a logout any.
     const own = await world.sandbox.portalToken();
     assertEquals((await one.login({ portalToken: own })).source, "portal");
     await one.logout();

@@ -1,4 +1,3 @@
-/** One request at a time and one lock: what waits, ends, is dropped, and what is left behind. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { rejection } from "../../support/portless.ts";
 import type { RedisServer } from "../../support/redis_server.ts";
@@ -26,14 +25,14 @@ clusterTest(
     given.abort();
     await server.resume();
     assertEquals((await aborted).name, "AbortError");
-    // It waits until the lock was given back.
+    // This waits until the lock is released.
     assertEquals((await one.refresh()).state, "valid");
     assertEquals(await locks(server), NONE);
   },
 );
 
 clusterTest(
-  "20 machines on a revoked session ask the provider once",
+  "20 machines with a revoked session send one refresh",
   async ({ server, session, world }) => {
     await session().login();
     const sessions = Array.from({ length: 20 }, () => session());
@@ -49,13 +48,13 @@ clusterTest(
 );
 
 clusterTest(
-  "a process that was suspended during a request asks once more before it gives up",
+  "a process that was suspended during a request to the store sends it again",
   async ({ session, world }) => {
     await session().login();
     let requests = 0;
     const timeout = (ms: number) => {
       if (++requests > 1) return patient(ms);
-      // It wakes after an hour: its timer ends first, whatever has arrived.
+      // After an hour of suspension, the timer ends before the response is read.
       world.clock.advance(3_600);
       return AbortSignal.timeout(0);
     };
@@ -66,7 +65,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a user of the server with the permissions in docs/clusters.md can do everything",
+  "the permissions in docs/clusters.md are sufficient, and each is needed",
   async ({ server, session, world }) => {
     const page = await Deno.readTextFile(
       new URL("../../../docs/clusters.md", import.meta.url),
@@ -85,7 +84,6 @@ clusterTest(
     await one.refresh();
     assertEquals((await other.logout()).warnings, []);
     assertEquals((await rejection(one.refresh())).code, "NO_SESSION");
-    // Each word of the list is needed.
     for (const word of rules.split(/\s+/).filter((each) => each.startsWith("+"))) {
       await server.tell(`ACL SETUSER worker ${word.replace("+", "-")}`);
       const lacking = session({ store: address });

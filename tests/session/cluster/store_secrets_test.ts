@@ -6,11 +6,11 @@ import { freePort } from "../../support/free_port.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
-import { call, clusterTest } from "./in_cluster.ts";
+import { clusterTest } from "./in_cluster.ts";
 import { listenIn, NO_REDIS, startRedis } from "../../support/redis_server.ts";
 
 clusterTest(
-  "no token is on the wire or in the database",
+  "neither the traffic of the store nor its database contains a token",
   async ({ server, session, world, store }) => {
     using wire = listenIn(server.port);
     const overheard = { store: `redis://127.0.0.1:${wire.port}` };
@@ -24,7 +24,7 @@ clusterTest(
     const places = { wire: wire.heard(), database: await server.dump() };
     for (const [place, text] of Object.entries(places)) {
       assert(text.includes("platform-auth:2:{"), `${place}: the key is there`);
-      // Parts are enough: of each token, and of the names beside them, encoded as they might be.
+      // A part of a secret would be enough, also in base64.
       for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
         for (const part of [secret, btoa(secret)]) {
           assertEquals(text.includes(part.slice(0, 24)), false, `${place} shows a secret`);
@@ -41,7 +41,7 @@ clusterTest(
 clusterTest(
   "a store key works in both base64 alphabets",
   async ({ session }) => {
-    // All signs in which the two alphabets differ.
+    // All characters in which the two alphabets differ.
     const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
     const [plain, web] = [bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" })];
     assertMatch(plain, /^[+/]{40,}.*=$/);
@@ -55,33 +55,17 @@ clusterTest(
   },
 );
 
-clusterTest(
-  "with another key, or none, the session in the store is ignored, and the error says why",
-  async ({ session }) => {
-    await session().login();
-    for (const storeKey of [newStoreKey(), ""]) {
-      const error = await rejection(call(session({ storeKey })));
-      assertEquals(error.code, "NO_SESSION");
-      assertMatch(
-        error.message,
-        /saved with another AUTH_STORE_KEY or by an earlier version, or was changed since, and is ignored; set the same key on all machines, or run/,
-      );
-    }
-  },
-);
-
 testNeeding(
   NO_REDIS ?? NO_OPENSSL,
-  "over TLS the store must have a certificate that this machine trusts",
+  "a store over TLS needs a certificate that this machine trusts",
   () =>
     inFolder(async (folder) => {
       const { ca } = await makeCertificates(folder);
       const port = freePort();
       const tls = { port: `${port}`, "auth-clients": "no", "ca-cert-file": ca };
       const files = { "cert-file": `${folder}/own.pem`, "key-file": `${folder}/own.key` };
-      const more = Object.entries({ ...tls, ...files }).flatMap((
-        [name, value],
-      ) => [`--tls-${name}`, value]);
+      const more = Object.entries({ ...tls, ...files })
+        .flatMap(([name, value]) => [`--tls-${name}`, value]);
       await using _server = await startRedis(folder, true, more);
       const store = `rediss://localhost:${port}`;
       await using world = portless();
@@ -100,9 +84,9 @@ testNeeding(
     }),
 );
 
-Deno.test("over TLS without a key the session warns that its tokens are not encrypted", () =>
+Deno.test("a session warns that a store over TLS without a key contains unencrypted tokens", () =>
   inFolder(async (folder) => {
-    // Nobody is there. The address is this machine's, but not by its name.
+    // No server listens there. The address is this machine's, but is not a loopback name.
     const script = `
       import { createSession } from ${JSON.stringify(MOD_URL)};
       for (const storeKey of ["", ${JSON.stringify(newStoreKey())}]) {

@@ -5,7 +5,7 @@ import { notesOf, rejection } from "../../support/portless.ts";
 import { call, clusterTest } from "./in_cluster.ts";
 
 clusterTest(
-  "a login on one machine is the session of all, until a logout on any",
+  "all machines use the session of one login, until one of them logs out",
   async ({ server, session, world }) => {
     const { host } = new URL(server.url);
     const [one, other] = [session(), session()];
@@ -36,7 +36,7 @@ clusterTest(
 );
 
 clusterTest(
-  "another account, client or provider is another session",
+  "another account or client has another session in the store",
   async ({ server, session, store: { storeKey = "" }, world }) => {
     const grace = { username: "grace", password: "Another-Password-1" };
     world.sandbox.addUser(grace);
@@ -58,13 +58,13 @@ clusterTest(
 );
 
 clusterTest(
-  "a session is kept for 30 days after its last refresh",
+  "a store keeps a session for 30 days after its last refresh",
   async ({ session, server, world }) => {
     const one = session();
     await one.login();
     world.clock.advance(31 * 86_400);
     await server.tell(`EVAL "redis.call('PERSIST', redis.call('KEYS', '*')[1])" 0`);
-    // The number of days is an estimate: this provider's refresh tokens live longer.
+    // The refresh tokens of this provider live longer.
     await one.accessToken();
     const script = "return redis.call('PTTL', redis.call('KEYS', '*')[1])";
     const answer = await server.tell(`EVAL "${script}" 0`);

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession } from "../../../mod.ts";
-import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
+import { inFolder, MOD_URL, namesIn, runScript } from "../../support/child_deno.ts";
 import { isFile } from "../../support/needs.ts";
-import { withEnvironment } from "../../support/environment.ts";
 import { portless, rejection, statusOf } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
 import { pause } from "./in_cluster.ts";
@@ -11,7 +10,7 @@ import { commandLine, counted, printing, scriptCommand } from "../../support/tok
 /** A bare token, like one from the portal without the word `bearer`. */
 const bare = (text: string) => text.replace("bearer ", "");
 
-Deno.test("a command provides the token: it runs once for all callers, and again when the token is due", () =>
+Deno.test("a token command runs once for all callers, and again when its token is due", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -26,7 +25,7 @@ Deno.test("a command provides the token: it runs once for all callers, and again
     assertEquals(warnings, []);
 
     world.clock.advance(1_790);
-    // Whoever prints it has no newer one yet: it is used while it is good, and not asked for at each call.
+    // The command prints the same token, which is still valid, so it does not run for each call.
     assertEquals([await call(), await call(), runs()], [200, 200, 2]);
     world.clock.advance(3_000);
     assertEquals(session.status().state, "refreshable");
@@ -38,25 +37,7 @@ Deno.test("a command provides the token: it runs once for all callers, and again
     assertEquals([world.logins(), world.refreshes()], [0, 0]);
   }));
 
-Deno.test("a command whose token ends sooner than wanted is not run at each call", () =>
-  inFolder(async (folder) => {
-    await using world = portless();
-    const { command, print, runs } = counted(folder);
-    const session = world.another({ tokenCommand: command });
-    print(
-      JSON.stringify({ access_token: bare(await world.sandbox.portalToken()), expires_in: 600 }),
-    );
-    const wanted = { minValidSeconds: 1_200 };
-    const first = await session.accessToken(wanted);
-    for (let i = 0; i < 4; i++) assertEquals(await session.accessToken(wanted), first);
-    assertEquals(runs(), 2);
-    // By then whoever prints it may have a newer one.
-    world.clock.advance(31);
-    await session.accessToken(wanted);
-    assertEquals(runs(), 3);
-  }));
-
-Deno.test("expires_in is measured from now, regardless of the token's claims", async () => {
+Deno.test("expires_in of a token command is more important than the claims of the token", async () => {
   await using world = portless();
   const access_token = jwt({ exp: world.clock.now() / 1_000 + 9_000 });
   const printed = JSON.stringify({ access_token, expires_in: 600, token_type: "bearer" });
@@ -66,7 +47,7 @@ Deno.test("expires_in is measured from now, regardless of the token's claims", a
   assert(Math.abs(end - world.clock.now() - 600_000) < 1_000);
 });
 
-Deno.test("after a 401, the command is run again; the same token does not help", () =>
+Deno.test("a 401 runs the token command again, once for each token", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -78,12 +59,12 @@ Deno.test("after a 401, the command is run again; the same token does not help",
     assertEquals([await call(), await call(), runs()], [401, 401, 2]);
     world.clock.advance(31);
     print(bare(await world.sandbox.portalToken()));
-    // A call alone asks for a token once; a login asks again.
+    // A call ran the command once for this token; login() runs it again.
     assertEquals((await session.login()).state, "valid");
     assertEquals([await call(), runs()], [200, 3]);
   }));
 
-Deno.test("login() and refresh() run the command, and logout() ends that until the next login", () =>
+Deno.test("no token command runs between logout() and the next login()", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -107,8 +88,7 @@ Deno.test("login() and refresh() run the command, and logout() ends that until t
     assertEquals(runs(), 3);
     await session.login();
     assertEquals([runs(), world.sent.length], [4, 0]);
-    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-    assertEquals(names, ["printed", "runs"], "nothing is kept");
+    assertEquals(namesIn(folder), ["printed", "runs"], "nothing is stored");
   }));
 
 async function listens(port: number): Promise<boolean> {
@@ -122,10 +102,10 @@ async function listens(port: number): Promise<boolean> {
 }
 
 for (const by of ["the deadline", "an abort"]) {
-  Deno.test(`a command that hangs is killed at ${by}`, () =>
+  Deno.test(`a token command that hangs is killed by ${by}`, () =>
     inFolder(async (folder) => {
       await using world = portless();
-      // It listens on a port that it tells, and goes on for ever.
+      // It listens on a port, writes the port into a file, and runs forever.
       const portFile = `${folder}/port`;
       const hanging = scriptCommand(
         "const { addr } = Deno.listen({ hostname: '127.0.0.1', port: 0 });" +
@@ -141,32 +121,14 @@ for (const by of ["the deadline", "an abort"]) {
       const { name, code } = await error as Error & { code?: unknown };
       if (by === "an abort") assertEquals(name, "AbortError");
       else assertEquals(code, "TIMEOUT");
-      // On a busy machine the deadline may be over before it begins.
+      // On a busy machine, the deadline may end before the command listens.
       const port = isFile(portFile) ? Number(await Deno.readTextFile(portFile)) : undefined;
-      // Windows takes its time to end a process.
+      // Windows ends a process a little later.
       while (port && await listens(port)) await pause(20);
     }));
 }
 
-Deno.test("while the token is valid, a failed command is only a warning", () =>
-  inFolder(async (folder) => {
-    await using world = portless();
-    const { command, print, runs } = counted(folder);
-    const session = world.another({ tokenCommand: command });
-    print(bare(await world.sandbox.portalToken()));
-    const token = await session.accessToken();
-    world.clock.advance(1_790);
-    print("");
-    assertEquals([await session.accessToken(), await session.accessToken()], [token, token]);
-    assertEquals(runs(), 2);
-    assertMatch(session.status().warnings.join(), /still valid, but: .* printed no token;/);
-    world.clock.advance(31);
-    print(bare(await world.sandbox.portalToken()));
-    await session.accessToken();
-    assertEquals(session.status().warnings, []);
-  }));
-
-Deno.test("a command is never taken from a .env, and not from the environment by a second session", () =>
+Deno.test("a token command or a store in a .env is not used, and the status says so", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     const line = commandLine(printing("a".repeat(30)));
@@ -176,10 +138,6 @@ Deno.test("a command is never taken from a .env, and not from the environment by
     assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
     assertMatch(session.status().warnings.join(), /AUTH_TOKEN_COMMAND in the .env is not used/);
     assertMatch(session.status().warnings.join(), /AUTH_STORE in the .env is not used/);
-    await withEnvironment({ AUTH_TOKEN_COMMAND: line }, async () => {
-      const other = createSession({ envFile: false });
-      assertEquals((await rejection(other.accessToken())).code, "NO_SESSION");
-    });
   }));
 
 const DEFAULT = `
@@ -190,7 +148,7 @@ const DEFAULT = `
   console.log(JSON.stringify([outcome, Deno.env.get("ACCESS_TOKEN"), status().settings, found("token command"),
     found("permissions")]));`;
 
-Deno.test("the default session takes the command from the environment, if it may run it", () =>
+Deno.test("the default session uses the token command in the environment, if permitted", () =>
   inFolder(async (folder) => {
     const token = jwt({ exp: 4e9 });
     const [program = "", ...args] = printing(token);
@@ -213,7 +171,7 @@ Deno.test("the default session takes the command from the environment, if it may
   }));
 
 const NESTED_COMMAND = [Deno.execPath(), "run", "-A", "--quiet", "--no-lock", "nested.ts"];
-/** A worker that is its own token command. Each run sets the command again, as a shell profile does, and counts the runs. */
+/** A worker that is its own token command. Each run sets the variable again, as a shell profile does. */
 const NESTED = `
   import { accessToken } from ${JSON.stringify(MOD_URL)};
   Deno.writeTextFileSync("runs", "x", { append: true });
@@ -221,7 +179,7 @@ const NESTED = `
   if (!isLast) Deno.env.set("AUTH_TOKEN_COMMAND", ${JSON.stringify(commandLine(NESTED_COMMAND))});
   console.log(await accessToken());`;
 
-Deno.test("a command that runs itself through a profile is run at most three times", () =>
+Deno.test("a token command that runs itself is run at most three times", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/nested.ts`, NESTED);
     const env = { AUTH_ENV_FILE: "false" };

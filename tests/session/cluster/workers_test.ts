@@ -1,5 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { inFolder, MOD_URL, neededVariables, runScript } from "../../support/child_deno.ts";
+import {
+  inFolder,
+  MOD_URL,
+  namesIn,
+  neededVariables,
+  runScript,
+} from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 import { rounds } from "../../support/property.ts";
@@ -8,18 +14,17 @@ import { assertServedTogether, writeExpired } from "../processes/one_refresh.ts"
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { commandLine } from "../../support/token_command.ts";
 
-/** `platform-auth token --json`, where there is a session on this `.env`. */
+/** `platform-auth token --json` with this `.env`. */
 function tokenCommand(envFile: string): string[] {
   const run = ["run", "--quiet", "--no-prompt", "--no-lock", "-A", CLI_PATH];
   return [Deno.execPath(), ...run, "token", "--json", "--env-file", envFile];
 }
 
-/** Asserts that workers with only a token command and an API store nothing. */
-async function assertNothingStored(
-  processes: number,
-  callsEach: number,
-  commandFor: (envFile: string) => string,
-): Promise<void> {
+const CALLS = 25;
+const PROCESSES = rounds(4, 40);
+
+/** Asserts that one refresh serves workers that have only a token command, and that they store nothing. */
+async function assertServesWorkers(command: (envFile: string) => string[]): Promise<void> {
   await using world = await startSandbox({ rotateRefreshTokens: true });
   await inFolder(async (folder) => {
     const envFile = await writeExpired(world, folder);
@@ -29,42 +34,38 @@ async function assertNothingStored(
       ...neededVariables(),
       NO_PROXY: "127.0.0.1",
       API_BASE_URL: world.settings.apiBaseUrl,
-      AUTH_TOKEN_COMMAND: commandFor(envFile),
+      AUTH_TOKEN_COMMAND: commandLine(command(envFile)),
     };
     const clients = Array.from(
-      { length: processes },
-      () => startClient("call", { cwd, env }, callsEach),
+      { length: PROCESSES },
+      () => startClient("call", { cwd, env }, CALLS),
     );
-    await assertServedTogether(world, clients, callsEach);
-    assertEquals([...Deno.readDirSync(cwd)], [], "nothing is stored on the workers' side");
+    await assertServedTogether(world, clients, CALLS);
+    assertEquals(namesIn(cwd), [], "the workers store nothing");
   });
 }
 
-const BESIDE = rounds(4, 40);
-Deno.test(`one refresh serves ${BESIDE} processes that take tokens from a command`, async () => {
-  await assertNothingStored(BESIDE, 25, (envFile) => commandLine(tokenCommand(envFile)));
-});
+Deno.test(`one refresh serves ${PROCESSES} processes that take tokens from a command`, () =>
+  assertServesWorkers(tokenCommand));
 
-/** Runs its last words in a shell, as ssh does on the other machine. */
+/** Runs its last arguments in a shell, as ssh does on the other machine. */
 const SSH = '#!/bin/sh\nshift\nexec sh -c "$*"\n';
 
 testNeeding(
   NO_SHELL,
-  `one refresh serves ${BESIDE} processes that take tokens over ssh`,
+  `one refresh serves ${PROCESSES} processes that take tokens over ssh`,
   () =>
     inFolder(async (folder) => {
       const ssh = `${folder}/ssh`;
       await Deno.writeTextFile(ssh, SSH, { mode: 0o700 });
-      await assertNothingStored(
-        BESIDE,
-        25,
-        (envFile) => commandLine([ssh, "login-node", commandLine(tokenCommand(envFile))]),
-      );
+      await assertServesWorkers((
+        envFile,
+      ) => [ssh, "login-node", commandLine(tokenCommand(envFile))]);
     }),
 );
 
 Deno.test(
-  "a command that is this command line does not run itself",
+  "platform-auth as its own token command does not run itself",
   () =>
     inFolder(async (folder) => {
       await using world = await startSandbox();

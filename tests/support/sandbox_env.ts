@@ -17,10 +17,14 @@ export function variablesOf(settings: SandboxSettings): Record<string, string> {
   };
 }
 
-/** Writes a `.env` with these variables. */
-export async function writeEnv(folder: string, variables: Record<string, string>): Promise<void> {
-  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
-  await Deno.writeTextFile(`${folder}/.env`, lines.join(""), { mode: 0o600 });
+/** Writes a `.env` with these variables, or a file of another name. */
+export async function writeEnv(
+  folder: string,
+  variables: Record<string, string>,
+  name = ".env",
+): Promise<void> {
+  const lines = Object.entries(variables).map(([key, value]) => `${key}=${value}\n`);
+  await Deno.writeTextFile(`${folder}/${name}`, lines.join(""), { mode: 0o600 });
 }
 
 /** The settings of a sandbox as a user has them in the environment; those named are left out. */

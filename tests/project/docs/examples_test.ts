@@ -1,9 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { startSandbox } from "../../../src/sandbox/mod.ts";
-import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
+import { MOD_URL, runScript } from "../../support/child_deno.ts";
+import { inCliWorld } from "../../support/cli_world.ts";
+import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
 import { examplesIn, SOURCES } from "../../support/examples.ts";
-import { variablesOf } from "../../support/sandbox_env.ts";
-import { documentText } from "../../support/documented_flags.ts";
+import { NO_SHELL } from "../../support/needs.ts";
+import { writeEnv } from "../../support/sandbox_env.ts";
 import { NOTICES } from "../../../src/session/notices.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
@@ -31,44 +32,56 @@ async function declarations(): Promise<[name: string, Declaration][]> {
   );
 }
 
-// Their types are checked with those of the other examples, in one go: see tests/project/typing/.
-Deno.test("examples of README and docstrings run, with settings from the environment", async () => {
-  await using sandbox = await startSandbox();
-  const { settings } = sandbox;
-  const examples = examplesIn(["README.md", ...SOURCES]);
-  const names = Object.keys(examples);
-  assert(names.length > 20, `${names.length} examples`);
-  await inFolder(async (cwd) => {
-    for (const [name, text] of Object.entries(examples)) {
-      await Deno.writeTextFile(`${cwd}/${name}`, text);
+/** The lines that the comments after `console.log()` promise. An explanation may follow a colon. */
+function promisedBy(example: string): string[] {
+  return [...example.matchAll(/^console\.log\(.*\); \/\/ (.+)$/gm)]
+    .map(([, line = ""]) => line.replace(/: .*/, ""));
+}
+
+// tests/project/typing checks their types, all at once.
+Deno.test("the examples of documents and docstrings run and print what they promise", () =>
+  inCliWorld(async ({ sandbox, folder, variables }) => {
+    const service = { username: "service", password: crypto.randomUUID() };
+    sandbox.addUser(service);
+    const { username: USERNAME, password: PASSWORD } = service;
+    await writeEnv(folder, { ...variables, USERNAME, PASSWORD }, ".env.service");
+    const examples = Object.entries(examplesIn([...DOCUMENTS, ...SOURCES]))
+      .filter(([, text]) => NO_SHELL === undefined || !text.includes('"python3"'));
+    assert(examples.length > 30, `${examples.length} examples`);
+    for (const [name, text] of examples) {
+      const example = text.replaceAll("https://api.example.com", sandbox.apiUrl);
+      await Deno.writeTextFile(`${folder}/${name}`, example);
     }
-    // One after the other, each with a default session as new.
+    // One after the other, each with a new default session.
     const script = `
       import { configure } from ${JSON.stringify(MOD_URL)};
-      for (const name of ${JSON.stringify(names)}) {
-        console.log(name);
+      for (const name of ${JSON.stringify(examples.map(([name]) => name))}) {
+        console.log("== " + name);
         configure({});
         await import("./" + name);
       }`;
-    const env = { ...variablesOf(settings), AUTH_ENV_FILE: settings.envFile };
-    const { code, stdout, stderr } = await runScript(script, { cwd, flags: ["-A"], env });
+    const env = { NO_PROXY: "127.0.0.1" };
+    const { code, stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"], env });
     assertEquals(code, 0, `${stdout}${stderr}`);
-  });
-});
+    const [, ...outputs] = stdout.split(/^== .*\n/m);
+    for (const [index, [name, text]] of examples.entries()) {
+      const promised = promisedBy(text);
+      if (promised.length === 0) continue;
+      const lines = outputs[index]?.trimEnd().split("\n");
+      assertEquals(lines?.slice(-promised.length), promised, name);
+    }
+  }));
 
-Deno.test("every exported function has an example, and no hover cites another document", async () => {
+Deno.test("every exported function has an example in its docstring", async () => {
   const found = await declarations();
   assert(found.length > 40, `${found.length} declarations`);
   const without = found.filter(([, { kind, jsDoc }]) =>
     kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
   );
   assertEquals(without.map(([name]) => name), []);
-  // The text of a hover can be understood without another document.
-  const cited = found.filter(([, each]) => /\bsections? \d/.test(JSON.stringify(each)));
-  assertEquals(cited.map(([name]) => name), []);
 });
 
-Deno.test("the hover of a code describes each of its values, as explain does", () => {
+Deno.test("an editor describes each error code and notice code, as explain does", () => {
   const described = (path: string, type: string) => {
     const [, doc = "", union = ""] =
       new RegExp(`/\\*\\*((?:(?!\\*/)[^])*?)\\*/\\nexport type ${type} =([^;]*);`)

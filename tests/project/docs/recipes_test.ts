@@ -1,16 +1,16 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createSandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { createSandbox, type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { repeatedPart } from "../../support/canaries.ts";
 import { inFolder, MOD_PATH, runScript } from "../../support/child_deno.ts";
 import { documentText, filledIn, SCRIPT_FLAGS } from "../../support/documented_flags.ts";
 import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
+import { serveLocal } from "../../support/local_server.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { makeCertificates, NO_OPENSSL, startProxy } from "../../support/tls_and_proxy.ts";
 
 const RECIPES = documentText("docs/recipes.md");
-const ON_LOOPBACK = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
 
 const SCRIPT = `
   import { authFetch, login, refresh } from ${JSON.stringify(MOD_PATH)};
@@ -19,7 +19,7 @@ const SCRIPT = `
   const answer = await authFetch("/v1/whoami?tag=seen");
   console.log(answer.status, (await answer.json()).username);`;
 
-Deno.test("CI: settings from the environment only, with the flags and names of the recipe", async () => {
+Deno.test("the CI recipe takes all settings from the environment and writes no file", async () => {
   const [, yaml = ""] = /^```yaml\n([^]*?)^```$/m.exec(RECIPES) ?? [];
   const [, command = ""] = /^- run: deno run (.*) script\.ts$/m.exec(yaml) ?? [];
   const names = [...yaml.matchAll(/^ {4}(\w+):/gm)].map(([, name = ""]) => name);
@@ -46,52 +46,50 @@ Deno.test("CI: settings from the environment only, with the flags and names of t
 
 testNeeding(
   NO_OPENSSL,
-  "a company proxy and a CA of the company's own, as in the recipe",
+  "the recipe for a company proxy with its own CA works",
   () =>
     inFolder(async (cwd) => {
       const { ca, cert, key } = await makeCertificates(cwd);
-      // Ports first: they are part of what the sandbox knows of itself.
-      const ready = Promise.withResolvers<(request: Request) => Promise<Response>>();
-      const handle = async (request: Request) => await (await ready.promise)(request);
-      await using provider = Deno.serve({ ...ON_LOOPBACK, cert, key }, handle);
-      await using api = Deno.serve({ ...ON_LOOPBACK, cert, key }, handle);
-      const [authUrl, apiUrl] = [provider, api].map(({ addr }) => `https://localhost:${addr.port}`);
-      const world = {
-        authUrl: authUrl ?? "",
-        apiUrl: apiUrl ?? "",
-        portalUrl: "https://localhost",
-      };
-      await using sandbox = createSandbox({}, world);
-      ready.resolve(sandbox.handle);
+      // The servers start first because the sandbox has to know their ports.
+      const started = Promise.withResolvers<Sandbox>();
+      const handle = async (request: Request) => await (await started.promise).handle(request);
+      await using provider = serveLocal(handle, { cert, key });
+      await using api = serveLocal(handle, { cert, key });
+      const [authUrl, apiUrl] = [provider.origin, api.origin];
+      await using sandbox = createSandbox({}, { authUrl, apiUrl, portalUrl: "https://localhost" });
+      started.resolve(sandbox);
       await using proxy = startProxy();
       await writeEnv(cwd, variablesOf(sandbox.settings));
       // The runtime's own search for updates would go through the proxy, too.
-      const proxied = { HTTPS_PROXY: proxy.url, DENO_NO_UPDATE_CHECK: "1" };
-      const run = (env: Record<string, string>) => runScript(SCRIPT, { cwd, flags: ["-A"], env });
-      const trusted = await run({ ...proxied, DENO_CERT: ca });
+      const run = (env: Record<string, string>) =>
+        runScript(SCRIPT, {
+          cwd,
+          flags: ["-A"],
+          // Deno's own search for updates would go through the proxy, too.
+          env: { HTTPS_PROXY: proxy.url, DENO_NO_UPDATE_CHECK: "1", ...env },
+        });
+      const trusted = await run({ DENO_CERT: ca });
       assertEquals([trusted.stdout, trusted.stderr], ["200 student\n", ""]);
       const asked = proxy.targets.map((target) => `https://${target}`);
       assertEquals(asked, [authUrl, authUrl, apiUrl]);
-      const unknown = await run(proxied);
-      const advice = /ProviderError: .*no trusted TLS connection.*DENO_TLS_CA_STORE=mozilla,system/;
-      assertMatch(unknown.stderr.replace(/\s+/g, " "), advice);
+      const around = await run({ DENO_CERT: ca, NO_PROXY: "127.0.0.1,localhost" });
+      assertEquals([around.stdout, proxy.targets.length], ["200 student\n", 3]);
       // As if the company's CA were installed on this computer.
-      const installed = { ...proxied, SSL_CERT_FILE: ca };
+      const installed = { SSL_CERT_FILE: ca };
       const bySystem = await run({ ...installed, DENO_TLS_CA_STORE: "mozilla,system" });
       assertEquals([bySystem.stdout, bySystem.stderr], ["200 student\n", ""]);
-      assertMatch((await run(installed)).stderr, /DENO_TLS_CA_STORE/);
-      assertEquals(proxy.targets.length, 8);
-      const around = await run({ ...proxied, DENO_CERT: ca, NO_PROXY: "127.0.0.1,localhost" });
-      assertEquals([around.stdout, proxy.targets.length], ["200 student\n", 8]);
+      const unknown = await run(installed);
+      const advice = /ProviderError: .*no trusted TLS connection.*DENO_TLS_CA_STORE=mozilla,system/;
+      assertMatch(unknown.stderr.replace(/\s+/g, " "), advice);
       // Nothing listens on the discard port.
       const gone = await run({ HTTPS_PROXY: "http://127.0.0.1:9", AUTH_TIMEOUT_MS: "2000" });
       assertMatch(gone.stderr, /ProviderError: .*cannot be reached.*any proxy/);
     }),
 );
 
-Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in them", async () => {
+Deno.test("OpenTelemetry exports contain the requests and no secret", async () => {
   const exported: Uint8Array[] = [];
-  await using collector = Deno.serve(ON_LOOPBACK, async (request) => {
+  await using collector = serveLocal(async (request) => {
     const packed = request.headers.get("content-encoding") === "gzip";
     const body = request.body ?? new Blob([]).stream();
     const plain = packed ? body.pipeThrough(new DecompressionStream("gzip")) : body;
@@ -106,7 +104,7 @@ Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in t
       OTEL_DENO: "true",
       NO_PROXY: "127.0.0.1",
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin,
     };
     const { stdout } = await runScript(noted, { cwd, flags: ["-A"], env });
     assertMatch(stdout, /^200 student\n/);
@@ -121,7 +119,7 @@ Deno.test("OpenTelemetry: spans of the requests are exported, and no secret in t
   });
 });
 
-Deno.test("each line of the table for pandas users is one of notebook 04", async () => {
+Deno.test("notebook 04 contains each line of the table for pandas users", async () => {
   const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
   const [table = ""] = section.split(/^## /m);
   const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);

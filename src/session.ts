@@ -1,6 +1,6 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
-import type { Download, DownloadOptions } from "./api/download.ts";
-import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download_all.ts";
+import type { Download, DownloadOptions } from "./api/download/download.ts";
+import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import { cancellable, cancellableResponse } from "./platform/interrupt.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
@@ -275,7 +275,7 @@ class AccountSession implements ConfigurableSession {
     given: DownloadOptions = {},
   ): Promise<Download> =>
     run("download", given, async (signal) => {
-      const { downloadTo, pathOfFile } = await import("./api/download.ts");
+      const { downloadTo, pathOfFile } = await import("./api/download/download.ts");
       const path = pathOfFile(file);
       const { displayableDownload } = await import("./show/download_view.ts");
       const { downloadText } = await import("./show/progress.ts");
@@ -291,7 +291,7 @@ class AccountSession implements ConfigurableSession {
     given: DownloadAllOptions = {},
   ): Promise<Downloads> =>
     run("downloadAll", given, async (signal) => {
-      const { downloadItems } = await import("./api/download_all.ts");
+      const { downloadItems } = await import("./api/download/download_all.ts");
       const { displayableDownloads } = await import("./show/download_view.ts");
       const { downloadsText } = await import("./show/progress.ts");
       const save = (options: DownloadAllOptions) =>

@@ -3,18 +3,18 @@
  * bytes, and `version.ts` reads the headers that describe the file. `download_all.ts` downloads
  * many files.
  */
-import type { ApiAccount } from "./auth_fetch.ts";
-import { CheckedCall } from "./checked_call.ts";
+import type { ApiAccount } from "../auth_fetch.ts";
+import { CheckedCall } from "../checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
 import { type IfExists, openTarget } from "./part.ts";
 import { Reports } from "./reports.ts";
-import { onDisk } from "./save_errors.ts";
+import { onDisk } from "../save_errors.ts";
 import { checkDigest, type DownloadProgress, transfer } from "./transfer.ts";
-import { onAbort } from "../platform/abort.ts";
-import { idleTimeout } from "../platform/idle.ts";
-import { isUrl, pathOfUrl } from "../platform/paths.ts";
-import { type Attempt, retry } from "../platform/retry.ts";
-import { typeError } from "../errors/errors.ts";
+import { onAbort } from "../../platform/abort.ts";
+import { idleTimeout } from "../../platform/idle.ts";
+import { isUrl, pathOfUrl } from "../../platform/paths.ts";
+import { type Attempt, retry } from "../../platform/retry.ts";
+import { typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {

@@ -1,4 +1,4 @@
-import type { ApiAccount } from "./auth_fetch.ts";
+import type { ApiAccount } from "../auth_fetch.ts";
 import {
   checkIfExists,
   checkRequest,
@@ -8,14 +8,14 @@ import {
   whenFree,
 } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { checkedHeaders } from "./headers.ts";
+import { checkedHeaders } from "../headers.ts";
 import { Reports } from "./reports.ts";
-import { isDiskFull } from "./save_errors.ts";
+import { isDiskFull } from "../save_errors.ts";
 import type { DownloadProgress } from "./transfer.ts";
-import { filePath, fileUrl } from "../platform/paths.ts";
-import { idleTimeout } from "../platform/idle.ts";
-import { onAbort, unlessAborted } from "../platform/abort.ts";
-import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
+import { filePath, fileUrl } from "../../platform/paths.ts";
+import { idleTimeout } from "../../platform/idle.ts";
+import { onAbort, unlessAborted } from "../../platform/abort.ts";
+import { ApiError, AuthError, ConfigError, typeError } from "../../errors/errors.ts";
 
 /**
  * An address, and the file in which to save the response. The type also accepts an array of

@@ -1,15 +1,15 @@
-import type { CheckedCall } from "./checked_call.ts";
+import type { CheckedCall } from "../checked_call.ts";
 import type { DownloadGroup } from "./download_group.ts";
 import { Outlet } from "./outlet.ts";
 import type { Target } from "./part.ts";
-import { isElsewhere } from "./redirects.ts";
-import { onDisk } from "./save_errors.ts";
+import { isElsewhere } from "../redirects.ts";
+import { onDisk } from "../save_errors.ts";
 import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
-import { backoffMs, retryAfterMs } from "../platform/backoff.ts";
-import { Stalled, WAIT_LONGER } from "../platform/idle.ts";
-import { type Attempt, retry } from "../platform/retry.ts";
-import { bytesText } from "../errors/amounts.ts";
-import { type ApiError, UnreachableError } from "../errors/errors.ts";
+import { backoffMs, retryAfterMs } from "../../platform/backoff.ts";
+import { Stalled, WAIT_LONGER } from "../../platform/idle.ts";
+import { type Attempt, retry } from "../../platform/retry.ts";
+import { bytesText } from "../../errors/amounts.ts";
+import { type ApiError, UnreachableError } from "../../errors/errors.ts";
 
 /** Maximum number of consecutive requests without new data. */
 const MAX_FRUITLESS = 6;

@@ -1,6 +1,6 @@
-import { unlessAborted } from "../platform/abort.ts";
-import { Pauses } from "../platform/pauses.ts";
-import type { World } from "../platform/world.ts";
+import { unlessAborted } from "../../platform/abort.ts";
+import { Pauses } from "../../platform/pauses.ts";
+import type { World } from "../../platform/world.ts";
 
 /** The state shared by downloads that run at the same time. */
 export class DownloadGroup {

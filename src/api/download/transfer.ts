@@ -1,29 +1,24 @@
-import type { CheckedCall } from "../checked_call.ts";
 import type { DownloadGroup } from "./download_group.ts";
+import { MAX_FRUITLESS } from "./hosts.ts";
 import { Outlet } from "./outlet.ts";
 import type { Target } from "./part.ts";
+import { eachPiece } from "./pieces.ts";
+import { refuseEncoding, refusePage } from "./savable.ts";
+import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
+import type { CheckedCall } from "../checked_call.ts";
 import { isElsewhere } from "../redirects.ts";
 import { onDisk } from "../save_errors.ts";
-import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
 import { backoffMs, retryAfterMs } from "../../platform/backoff.ts";
 import { Stalled, WAIT_LONGER } from "../../platform/idle.ts";
 import { type Attempt, retry } from "../../platform/retry.ts";
 import { bytesText } from "../../errors/amounts.ts";
 import { type ApiError, UnreachableError } from "../../errors/errors.ts";
 
-/** Maximum number of consecutive requests without new data. */
-const MAX_FRUITLESS = 6;
-/**
- * Maximum number of requests to a host that has never responded. This limit is lower than
- * `MAX_FRUITLESS`, because the address of the host may be wrong.
- */
-const MAX_UNANSWERED = 3;
 const FIRST_PAUSE_MS = 500;
 /** Longest pause before a retry. A download fails if `Retry-After` asks for a longer one. */
 const LONGEST_PAUSE_MS = 300_000;
 /** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
-const PIECE_BYTES = 262_144;
 const BROKE_OFF = "the response broke off";
 
 /** The progress of a download. */
@@ -49,84 +44,175 @@ interface Setback {
  * Sends requests until a file is complete. An interrupted transfer is resumed as long as each
  * further request brings new data. Each request goes to the original address with a current token,
  * so that the API can redirect it to a presigned address that is still valid.
- *
- * @param onPiece Called for each piece.
  */
-export async function transfer(
-  call: CheckedCall,
-  file: string,
-  target: Target,
-  onPiece: (progress: DownloadProgress) => void,
-  group: DownloadGroup,
-): Promise<{ resumedFrom: number; contentType: string | undefined }> {
-  const { account: { world }, isSafe, signal } = call;
-  const { origin } = new URL(call.url);
-  let resumedFrom = target.size;
-  let contentType: string | undefined;
+export class Transfer {
+  /** Number of bytes of an earlier call; 0 once the file has started over. */
+  resumedFrom: number;
+  /** Media type according to the API. */
+  contentType: string | undefined;
+  readonly #origin: string;
+  /** The largest number of bytes so far. */
+  #furthest: number;
+  /** Number of consecutive requests without new data. */
+  #fruitless = 0;
   /**
    * Whether to request a response without an encoding. With an encoding, the length and the ranges
    * in the headers are not those of the file.
    */
-  let wantsPlain = isSafe;
-  let furthest = target.size;
-  let fruitless = 0;
-  report();
-  await retry(world, signal, async (): Promise<Attempt<void>> => {
+  #wantsPlain: boolean;
+
+  /**
+   * @param file The path of the file, for messages.
+   * @param onPiece Called at the start and for each piece.
+   */
+  constructor(
+    readonly call: CheckedCall,
+    readonly file: string,
+    readonly target: Target,
+    readonly group: DownloadGroup,
+    readonly onPiece: (progress: DownloadProgress) => void,
+  ) {
+    this.resumedFrom = this.#furthest = target.size;
+    this.#origin = new URL(call.request.url).origin;
+    this.#wantsPlain = call.request.isSafe;
+  }
+
+  async run(): Promise<void> {
+    this.#report();
+    const { call: { timing, signal }, group: { pauses } } = this;
+    await retry(timing, signal, () => this.#next(), pauses);
+  }
+
+  /** Sends one request. If the file is still incomplete, decides when the next one follows. */
+  async #next(): Promise<Attempt<void>> {
+    const { call: { request, signal, timing }, group, target } = this;
     await group.turn(signal);
-    const setback = await attempt(fruitless + 1);
+    const setback = await this.#attempt();
     if (setback === undefined) return { done: undefined };
     const { size, version } = target;
-    fruitless = size > furthest ? 0 : fruitless + 1;
-    if (fruitless === 0) group.pauses.endStretch();
-    furthest = Math.max(furthest, size);
-    const canContinue = isSafe && (size === 0 || version.validator !== undefined);
-    if (!canContinue || fruitless >= MAX_FRUITLESS) throw brokenOff(setback, fruitless);
-    const usual = fruitless === 0 ? 0 : backoffMs(fruitless, FIRST_PAUSE_MS, world.random);
+    this.#fruitless = size > this.#furthest ? 0 : this.#fruitless + 1;
+    if (this.#fruitless === 0) group.pauses.endStretch();
+    this.#furthest = Math.max(this.#furthest, size);
+    const canContinue = request.isSafe && (size === 0 || version.validator !== undefined);
+    if (!canContinue || this.#fruitless >= MAX_FRUITLESS) {
+      throw this.#brokenOff(setback, this.#fruitless);
+    }
+    const usual = this.#fruitless === 0
+      ? 0
+      : backoffMs(this.#fruitless, FIRST_PAUSE_MS, timing.random);
     const { why, pauseMs = usual, isBusy } = setback;
     if (!isBusy) return { pauseMs, why };
     group.hold(pauseMs, why);
     return { pauseMs: 0, why };
-  }, group.pauses);
-  return { resumedFrom, contentType };
+  }
 
   /**
-   * Sends one request.
+   * Sends one request, and compares the version in its response with that of the bytes on disk.
    *
    * @returns `undefined` if the file is complete.
    */
-  async function attempt(attempts: number): Promise<Setback | undefined> {
-    const { size, version } = target;
+  async #attempt(): Promise<Setback | undefined> {
+    const { call, group, target: { size, version } } = this;
     let response: Response;
     try {
-      response = await call.send(headersFor(size, version));
+      response = await call.send(this.#headers());
     } catch (error) {
-      signal?.throwIfAborted();
-      return unreachable(error, attempts);
+      call.signal?.throwIfAborted();
+      return this.#unanswered(error);
     }
-    group.tries.set(origin, MAX_FRUITLESS);
+    group.hosts.noteResponse(this.#origin);
     const { status } = response;
     if (size > 0 && (status === 206 || status === 416)) {
-      if (!isRest(response, size, version)) return await startOver(response);
-      if (status === 416) {
-        await response.body?.cancel();
-        return undefined;
-      }
-      target.version = { ...version, total: version.total ?? totalIn(response.headers) };
-      return await read(response);
+      if (!isRest(response, size, version)) return await this.#startOver(response);
+      return await this.#resume(response);
     }
-    if (response.ok && status !== 206) return await begin(response);
-    return await refused(response, attempts);
+    if (response.ok && status !== 206) return await this.#begin(response);
+    return await this.#refused(response);
   }
 
-  function headersFor(size: number, { validator }: Version): Headers {
-    const headers = new Headers(call.headers);
+  #headers(): Headers {
+    const { call: { request }, target: { size, version } } = this;
+    const headers = new Headers(request.headers);
     headers.delete("accept-encoding");
-    if (wantsPlain) headers.set("accept-encoding", "identity");
+    if (this.#wantsPlain) headers.set("accept-encoding", "identity");
     if (size > 0) {
       headers.set("range", `bytes=${size}-`);
-      headers.set("if-range", validator ?? "");
+      headers.set("if-range", version.validator ?? "");
     }
     return headers;
+  }
+
+  /** Reads a response that contains the rest of the file. */
+  async #resume(response: Response): Promise<Setback | undefined> {
+    const { target } = this;
+    if (response.status === 416) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    const { version } = target;
+    target.version = { ...version, total: version.total ?? totalIn(response.headers) };
+    return await this.#read(response);
+  }
+
+  /** Reads a response that contains the file from its first byte. */
+  async #begin(response: Response): Promise<Setback | undefined> {
+    await refusePage(this.call, response, this.file);
+    const encoding = encodingOf(response);
+    if (encoding !== "" && this.#wantsPlain) {
+      // The next request leaves accept-encoding to the runtime, so that the runtime decodes the
+      // response.
+      this.#wantsPlain = false;
+      return await this.#startOver(response);
+    }
+    await refuseEncoding(this.call, response, encoding);
+    await this.#beginWith(encoding === "" ? versionOf(response.headers) : NO_VERSION);
+    return await this.#read(response);
+  }
+
+  /**
+   * Discards the bytes so far. The next request, sent without a pause, starts at the first byte.
+   */
+  async #startOver({ body }: Response): Promise<Setback> {
+    body?.cancel().catch(() => {});
+    await this.#beginWith(NO_VERSION);
+    return { why: "the API sent another part or version of the file", pauseMs: 0 };
+  }
+
+  async #beginWith(version: Version): Promise<void> {
+    await onDisk(this.file, () => this.target.begin(version));
+    this.resumedFrom = 0;
+  }
+
+  /** Writes a body to the target. */
+  async #read(response: Response): Promise<Setback | undefined> {
+    const { call, file, target } = this;
+    const type = response.headers.get("content-type");
+    this.contentType = type === null ? undefined : call.secrets.quote(type, response);
+    const { size: start, version: { total } } = target;
+    const broken = await eachPiece(
+      response.body,
+      (total ?? Infinity) - start,
+      (piece) => call.more(piece),
+      async (piece) => {
+        await onDisk(file, () => target.write(piece));
+        this.#report();
+      },
+    );
+    if (broken) call.signal?.throwIfAborted();
+    const { size } = target;
+    // If the connection breaks after the last byte, the file is complete.
+    if (total === undefined ? !broken : size === total) return undefined;
+    if (total !== undefined && size > total) {
+      target.discard();
+      throw this.#damaged("the API sent more bytes than it announced");
+    }
+    const cause = broken?.cause;
+    return { why: cause instanceof Stalled ? cause.message : BROKE_OFF, cause };
+  }
+
+  #report(): void {
+    const { size, version: { total } } = this.target;
+    this.onPiece({ bytes: size, ...(total !== undefined && { total }) });
   }
 
   /**
@@ -134,56 +220,19 @@ export async function transfer(
    *
    * @throws The error of the request if it must not be repeated.
    */
-  function unreachable(error: unknown, attempts: number): Setback {
+  #unanswered(error: unknown): Setback {
     const isStall = error instanceof Stalled;
     if (!isStall && !(error instanceof UnreachableError)) throw error;
+    const { call, group: { hosts, end } } = this;
+    const attempts = this.#fruitless + 1;
     const setback = { why: isStall ? error.message : "no connection", cause: error };
-    const { tries, end } = group;
     const { origin: host } = new URL(call.sentTo);
     // The API itself did respond, with a redirect to the host that did not.
-    if (host !== origin) tries.set(origin, MAX_FRUITLESS);
-    if (isSafe && attempts < (tries.get(host) ?? MAX_UNANSWERED)) return setback;
-    const failure = isStall ? brokenOff(setback, attempts) : error;
-    if (tries.size === 0) end.abort(failure);
-    // Other downloads from this host now fail after a single request instead of `MAX_UNANSWERED`.
-    if (!tries.has(host)) tries.set(host, 1);
+    if (host !== this.#origin) hosts.noteResponse(this.#origin);
+    if (call.request.isSafe && attempts < hosts.triesOf(host)) return setback;
+    const failure = isStall ? this.#brokenOff(setback, attempts) : error;
+    if (hosts.noteFailure(host)) end.abort(failure);
     throw failure;
-  }
-
-  /** Reads a response that contains the file from its first byte. */
-  async function begin(response: Response): Promise<Setback | undefined> {
-    await call.refuseUnusable(response, file);
-    const encoding = encodingOf(response);
-    if (encoding !== "" && wantsPlain) {
-      // The next request leaves accept-encoding to the runtime, so that the runtime decodes the
-      // response.
-      wantsPlain = false;
-      return await startOver(response);
-    }
-    if (!/^(gzip|br)?$/.test(encoding)) {
-      await response.body?.cancel();
-      const what = call.quote(encoding, response, 80);
-      throw call.bodyError(response, {
-        problem: `it is encoded with ${what}, and was not saved`,
-        fix: "ask the support channel of your subscription for files without this encoding",
-      });
-    }
-    await beginWith(encoding === "" ? versionOf(response.headers) : NO_VERSION);
-    return await read(response);
-  }
-
-  /**
-   * Discards the bytes so far. The next request, sent without a pause, starts at the first byte.
-   */
-  async function startOver({ body }: Response): Promise<Setback> {
-    body?.cancel().catch(() => {});
-    await beginWith(NO_VERSION);
-    return { why: "the API sent another part or version of the file", pauseMs: 0 };
-  }
-
-  async function beginWith(version: Version): Promise<void> {
-    await onDisk(file, () => target.begin(version));
-    resumedFrom = 0;
   }
 
   /**
@@ -191,17 +240,19 @@ export async function transfer(
    *
    * @throws {ApiError} `API_STATUS` if the request must not be repeated.
    */
-  async function refused(response: Response, attempts: number): Promise<Setback> {
+  async #refused(response: Response): Promise<Setback> {
+    const { call, group } = this;
     const { status } = response;
-    const waitMs = retryAfterMs(response.headers, world.now());
+    const attempts = this.#fruitless + 1;
+    const waitMs = retryAfterMs(response.headers, call.timing.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
-    const isFromStore = isElsewhere(response, call.url);
+    const isFromStore = isElsewhere(response, call.request.address);
     // The refusal may mean that the presigned address has expired. The API redirects the next
     // request to a new one.
     const hasExpired = isFromStore && status < 500 && attempts === 1;
-    if (!isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
-      const error = await call.statusError(response, attempts);
+    if (!call.request.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
+      const error = await call.refusal(response, attempts);
       const concernsAll = status === 401 && !isFromStore || status === 429 && !isBrief;
       if (concernsAll) group.end.abort(error);
       throw error;
@@ -214,98 +265,39 @@ export async function transfer(
     };
   }
 
-  /** Writes a body to the target. */
-  async function read(response: Response): Promise<Setback | undefined> {
-    const type = response.headers.get("content-type");
-    contentType = type === null ? undefined : call.quote(type, response);
-    const breakage = response.body === null ? undefined : await copy(response.body);
-    const { size, version: { total } } = target;
-    if (total === undefined) return breakage;
-    // If the connection breaks after the last byte, the file is complete.
-    if (size === total) return undefined;
-    if (size < total) return breakage ?? { why: BROKE_OFF };
-    target.discard();
-    throw broken(call, "the API sent more bytes than it announced");
-  }
-
-  /**
-   * Copies a body to the target piece by piece. Reuses one buffer for all pieces if the body is a
-   * byte stream.
-   *
-   * @returns The setback, if the body broke off.
-   */
-  async function copy(body: ReadableStream<Bytes>): Promise<Setback | undefined> {
-    const { size, version: { total = Infinity } } = target;
-    // The rest of a small file fits into a smaller buffer.
-    let buffer = new ArrayBuffer(Math.max(1, Math.min(total - size, PIECE_BYTES)));
-    const reader = readerOf(body);
-    try {
-      while (true) {
-        let piece: ReadableStreamReadResult<Bytes>;
-        try {
-          piece = await call.more(reader.read(new Uint8Array(buffer)));
-        } catch (cause) {
-          signal?.throwIfAborted();
-          return { why: cause instanceof Stalled ? cause.message : BROKE_OFF, cause };
-        }
-        const { done, value } = piece;
-        if (done) return undefined;
-        await onDisk(file, () => target.write(value));
-        report();
-        buffer = value.buffer;
-      }
-    } finally {
-      reader.cancel().catch(() => {});
-    }
-  }
-
-  function report(): void {
-    const { size, version: { total } } = target;
-    onPiece({ bytes: size, ...(total !== undefined && { total }) });
-  }
-
-  function brokenOff({ why, cause }: Setback, times: number): ApiError {
-    const { size, version: { total } } = target;
+  #brokenOff({ why, cause }: Setback, times: number): ApiError {
+    const { call: { errors, request }, target: { size, version: { total } } } = this;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     const often = times > 1 ? `, ${times} times in a row` : "";
     const amount = bytesText(size) + whole;
-    const what = `Cannot download ${call.url} (${why}${often} after ${amount})`;
+    const what = `Cannot download ${request.url} (${why}${often} after ${amount})`;
     const fix = "run it again to resume it, if the API allows that";
     return cause instanceof Stalled
-      ? call.error("API_TIMEOUT", what, [fix, WAIT_LONGER])
-      : call.error("DOWNLOAD_BROKEN", what, fix, { cause });
+      ? errors.make("API_TIMEOUT", what, [fix, WAIT_LONGER])
+      : errors.make("DOWNLOAD_BROKEN", what, fix, { cause });
   }
-}
 
-/** @throws {ApiError} `DOWNLOAD_BROKEN` if the file differs from the checksum that the API sent. */
-export async function checkDigest(call: CheckedCall, target: Target): Promise<void> {
-  const { digest } = target.version;
-  if (digest === undefined || target instanceof Outlet || await target.matches(digest)) return;
-  target.discard();
-  const algorithm = digest.algorithm.toUpperCase();
-  throw broken(
-    call,
-    `its ${algorithm} checksum differs from the one that the API sent, so the file was removed`,
-  );
-}
+  /**
+   * Checks the complete file, and gives it its name.
+   *
+   * @returns The size of an existing file that is kept instead.
+   * @throws {ApiError} `DOWNLOAD_BROKEN` if the file differs from the checksum that the API sent.
+   */
+  async finish(): Promise<number | undefined> {
+    const { file, target } = this;
+    const { digest } = target.version;
+    if (digest && !(target instanceof Outlet) && !await target.matches(digest)) {
+      target.discard();
+      const algorithm = digest.algorithm.toUpperCase();
+      throw this.#damaged(
+        `its ${algorithm} checksum differs from the one that the API sent, so the file was removed`,
+      );
+    }
+    return await onDisk(file, () => target.finish());
+  }
 
-function broken(call: CheckedCall, why: string): ApiError {
-  return call.error("DOWNLOAD_BROKEN", `Cannot download ${call.url} (${why})`, "run it again");
-}
-
-type Bytes = Uint8Array<ArrayBuffer>;
-
-interface Reader {
-  /** @param room Buffer for the piece; a default reader ignores it. */
-  read(room: Bytes): Promise<ReadableStreamReadResult<Bytes>>;
-  cancel(): Promise<void>;
-}
-
-function readerOf(body: ReadableStream<Bytes>): Reader {
-  try {
-    return body.getReader({ mode: "byob" }) as Reader;
-  } catch {
-    // A `fetch` that was passed as an option may return a body that is not a byte stream.
-    return body.getReader();
+  #damaged(why: string): ApiError {
+    const what = `Cannot download ${this.call.request.url} (${why})`;
+    return this.call.errors.make("DOWNLOAD_BROKEN", what, "run it again");
   }
 }

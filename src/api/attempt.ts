@@ -2,7 +2,6 @@
 import { accessOf } from "./api_access.ts";
 import { safeError } from "./network_error.ts";
 import type { PreparedCall } from "./prepared_call.ts";
-import { UnreachableError } from "../errors/errors.ts";
 import { Stalled } from "../platform/idle.ts";
 import { failureOf, type Log } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
@@ -28,6 +27,42 @@ export function sendRequest(
     : attempt(call, request, init, target);
 }
 
+async function loggedAttempt(
+  log: Log,
+  call: PreparedCall,
+  request: string | Request,
+  init: RequestInit,
+  target: string,
+  count: number | undefined,
+): Promise<Response> {
+  const { world } = call.account;
+  const isOwnAddress = target === call.address;
+  if (isOwnAddress) call.sent = (call.sent ?? 0) + 1;
+  const attemptNumber = count ?? call.sent ?? 1;
+  const started = world.monotonic();
+  let result: Pick<RequestEvent, "status" | "error"> = {};
+  try {
+    const response = await attempt(call, request, init, target);
+    result = { status: response.status };
+    return response;
+  } catch (error) {
+    result = { error: error instanceof Stalled ? "API_TIMEOUT" : failureOf(error, init.signal) };
+    throw error;
+  } finally {
+    const { origin, pathname } = new URL(target);
+    log({
+      event: "request",
+      to: "api",
+      method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
+      // The API chose the address of a redirect, so the path may contain a secret.
+      url: isOwnAddress ? origin + pathname : `${origin}/…`,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: attemptNumber,
+    });
+  }
+}
+
 async function attempt(
   call: PreparedCall,
   request: string | Request,
@@ -40,61 +75,18 @@ async function attempt(
     // To check the environment for a proxy would slow down every call, so `proxied` was set when
     // the settings were read.
     if (!accessOf(settings).proxied || send !== fetch) return await send(request, init);
-    const url = new URL(target);
-    return isSafeTransport(url)
-      ? await sendPastProxy(request, init, url)
-      : await fetch(request, init);
+    return await sendPastProxy(request, init, new URL(target));
   } catch (error) {
     throw safeError(error, init, new URL(target), call);
   }
 }
 
-async function loggedAttempt(
-  log: Log,
-  call: PreparedCall,
-  request: string | Request,
-  init: RequestInit,
-  target: string,
-  count: number | undefined,
-): Promise<Response> {
-  const { world } = call.account;
-  if (target === call.address) call.sent = (call.sent ?? 0) + 1;
-  const attemptNumber = count ?? call.sent ?? 1;
-  const started = world.monotonic();
-  const logResult = (result: Pick<RequestEvent, "status" | "error">) => {
-    const { origin, pathname } = new URL(target);
-    log({
-      event: "request",
-      to: "api",
-      method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
-      // The API chose the address of a redirect, so the path may contain a secret.
-      url: target === call.address ? origin + pathname : `${origin}/…`,
-      ...result,
-      milliseconds: Math.round(world.monotonic() - started),
-      attempt: attemptNumber,
-    });
-  };
-  try {
-    const response = await attempt(call, request, init, target);
-    logResult({ status: response.status });
-    return response;
-  } catch (error) {
-    const failure = error instanceof Stalled
-      ? "API_TIMEOUT"
-      : error instanceof UnreachableError
-      ? error.code
-      : failureOf(error, init.signal);
-    logResult({ error: failure });
-    throw error;
-  }
-}
-
-/** Sends a call. If the address is on loopback with http:, the call does not use the proxy. */
+/** Sends a request. If the address is on loopback with http:, the request does not use the proxy. */
 async function sendPastProxy(
   request: string | Request,
   init: RequestInit,
   url: URL,
 ): Promise<Response> {
-  using client = directClient(url);
+  using client = isSafeTransport(url) ? directClient(url) : undefined;
   return await fetch(request, { ...init, ...(client && { client }) });
 }

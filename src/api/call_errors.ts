@@ -13,6 +13,9 @@ import { retryAfterMs } from "../platform/backoff.ts";
 /** Maximum length of a body that an error contains. */
 export const MAX_BODY_LENGTH = 65_536;
 
+/** Headers with the number of a request, by which its API's operator finds the request. */
+const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
+
 export const NOT_THE_API =
   "something in front of the API responded: check API_BASE_URL, the path and any proxy";
 
@@ -37,17 +40,15 @@ export class CallErrors {
     { response, text, cause }: Details = {},
   ): ApiError {
     const { api, request: { method, url }, secrets } = this;
-    const waitMs = response && retryAfterMs(response.headers, api.timing.now());
-    const id = response && requestIdOf(response.headers);
+    const waitMs = retryAfterMs(response?.headers, api.timing.now());
+    const id = REQUEST_IDS.map((name) => response?.headers.get(name)).find((id) => id);
     return new ApiError(code, problem, fix, {
       method,
       url,
       status: response?.status,
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
-      requestId: response && id ? secrets.quote(id, response, 80) : undefined,
-      body: response && text
-        ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH), response)
-        : undefined,
+      requestId: id ? secrets.quote(id, 80) : undefined,
+      body: text ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH)) : undefined,
       cause,
     });
   }
@@ -57,7 +58,7 @@ export class CallErrors {
     const { api, request: { address, method, url }, secrets } = this;
     const { status } = response;
     const said = messageIn(text);
-    const quoted = said && ` (${secrets.quote(said, response).replace(/\.$/, "")})`;
+    const quoted = said && ` (${secrets.quote(said).replace(/\.$/, "")})`;
     const isFromStore = isElsewhere(response, address);
     const who = isFromStore ? URL.parse(response.url)?.host : "the API";
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
@@ -96,9 +97,9 @@ export class CallErrors {
   undecodable(response: Response, bytes: Uint8Array): ApiError {
     const { headers } = response;
     const text = lenientText(bytes, headers);
-    if (isPage(text)) return this.unusable(response, this.pageInsteadOfJson(text, response));
+    if (isPage(text)) return this.unusable(response, this.pageInsteadOfJson(text));
     const charset = charsetOf(headers);
-    const name = this.secrets.quote(charset, response, 40);
+    const name = this.secrets.quote(charset, 40);
     return this.unusable(response, {
       problem: isKnownCharset(charset)
         ? `it contains bytes that are not text in the charset ${name}`
@@ -107,20 +108,15 @@ export class CallErrors {
     });
   }
 
-  pageInsteadOfJson(text: string, response: Response): Advice {
-    return { problem: `it is ${this.describePage(text, response)}, not JSON`, fix: NOT_THE_API };
+  pageInsteadOfJson(text: string): Advice {
+    return { problem: `it is ${this.describePage(text)}, not JSON`, fix: NOT_THE_API };
   }
 
   /** Describes a page that was received instead of the API's response. */
-  describePage(text: string, response: Response): string {
+  describePage(text: string): string {
     const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
       ? ", which asks for a login"
       : "";
-    return this.secrets.quote(pageText(text), response, 80) + asks;
+    return this.secrets.quote(pageText(text), 80) + asks;
   }
-}
-
-function requestIdOf(headers: Headers): string | undefined {
-  const names = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
-  return names.map((name) => headers.get(name) ?? undefined).find((id) => id);
 }

@@ -11,24 +11,40 @@ const SECRET_NAME =
 /** Matches the strings and numbers of a JSON text. */
 const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
-/** The secrets of a call: its tokens, and values in its headers, its address and redirects. */
+/** The tokens of a call, and values in its headers, its address and the address of a redirect. */
 export class CallSecrets {
-  /** The tokens sent so far. */
-  readonly tokens = new Set<Tokens>();
+  readonly #given: readonly Secret[];
+  readonly #tokens = new Set<Secret>();
+  #redirected: readonly Secret[] = [];
 
-  constructor(readonly request: ApiRequest) {}
+  constructor({ address, headers }: ApiRequest) {
+    const values = [...new URL(address).searchParams, ...headers];
+    this.#given = secretsIn(values.filter(([name]) => SECRET_NAME.test(name)));
+  }
+
+  /** Adds tokens that the call sends. */
+  add({ accessToken, refreshToken }: Tokens): void {
+    this.#tokens.add(accessToken);
+    if (refreshToken) this.#tokens.add(refreshToken);
+  }
+
+  /** Adds the values in the address of the last response, if a redirect led to the address. */
+  noteResponse({ redirected, url }: Response): void {
+    const query = redirected ? URL.parse(url)?.searchParams : undefined;
+    this.#redirected = secretsIn([...query ?? []]);
+  }
 
   /**
    * Shortens the API's text so that a message can quote it. Withholds the text if it repeats a
    * secret.
    */
-  quote(text: string, response: Response, maxLength?: number): string {
-    return redact(text, this.#in(response), maxLength);
+  quote(text: string, maxLength?: number): string {
+    return redact(text, this.#all(), maxLength);
   }
 
-  /** Returns a body, parsed if it is JSON, with the secrets removed that it repeats. */
-  removeFrom(body: string, response: Response): unknown {
-    const cut = secretCutter(this.#in(response));
+  /** Returns a body, parsed if it is JSON, without the secrets that it repeats. */
+  removeFrom(body: string): unknown {
+    const cut = secretCutter(this.#all());
     if (parsedJson(body) === undefined) return cut(body);
     const json = body.replace(JSON_SCALARS, (scalar) => {
       // In JSON text, an escaped character could hide a secret from `cut()`, so strings are parsed
@@ -40,16 +56,12 @@ export class CallSecrets {
     return JSON.parse(json);
   }
 
-  #in(response: Response): Secret[] {
-    const { address, headers } = this.request;
-    const tokens = [...this.tokens].flatMap(({ accessToken, refreshToken }) =>
-      refreshToken ? [accessToken, refreshToken] : [accessToken]
-    );
-    const redirected = response.redirected ? [...new URL(response.url).searchParams] : [];
-    const given = [...new URL(address).searchParams, ...headers]
-      .filter(([name]) => SECRET_NAME.test(name));
-    const values = [...given, ...redirected].map(([, value]) => value)
-      .filter((value) => value.length >= SHORTEST_SECRET);
-    return [...tokens, ...values.map((value) => new Secret(value))];
+  #all(): Secret[] {
+    return [...this.#tokens, ...this.#given, ...this.#redirected];
   }
+}
+
+function secretsIn(values: readonly [name: string, value: string][]): Secret[] {
+  return values.filter(([, value]) => value.length >= SHORTEST_SECRET)
+    .map(([, value]) => new Secret(value));
 }

@@ -48,14 +48,16 @@ export class CheckedCall {
     const { input, init, address } = this.request;
     const watch = this.#watch = new IdleWatch(this.timing, this.idleMs, this.signal);
     try {
-      const response = this.api.fetch(input, { ...init, headers }, watch.signal, (to, tokens) => {
+      const sent = this.api.fetch(input, { ...init, headers }, watch.signal, (to, tokens) => {
         this.sentTo = to;
-        this.secrets.tokens.add(tokens);
+        this.secrets.add(tokens);
         watch.begin();
         if (to === address) this.#requests++;
         return this.#requests;
       });
-      return await unlessAborted(watch.signal, response);
+      const response = await unlessAborted(watch.signal, sent);
+      this.secrets.noteResponse(response);
+      return response;
     } finally {
       watch.pause();
     }

@@ -154,9 +154,9 @@ const NOT_JSON = "save it with download(), or read text with (await authFetch(â€
 /** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
   const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-  const quote = (words: string) => call.secrets.quote(words, response, 80);
+  const quote = (words: string) => call.secrets.quote(words, 80);
   if (isPage(text) || type === "text/html") {
-    return call.errors.pageInsteadOfJson(text, response);
+    return call.errors.pageInsteadOfJson(text);
   }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;

@@ -29,7 +29,7 @@ export async function refusePage(
   if (!isMarkup(text)) return;
   await response.body?.cancel();
   throw call.errors.unusable(response, {
-    problem: `it is ${call.errors.describePage(text, response)}, and was not saved`,
+    problem: `it is ${call.errors.describePage(text)}, and was not saved`,
     fix: `${NOT_THE_API}; or, to save a page, name the file ….html`,
   }, { text });
 }
@@ -42,7 +42,7 @@ export async function refuseEncoding(
 ): Promise<void> {
   if (/^(gzip|br)?$/.test(encoding)) return;
   await response.body?.cancel();
-  const what = call.secrets.quote(encoding, response, 80);
+  const what = call.secrets.quote(encoding, 80);
   throw call.errors.unusable(response, {
     problem: `it is encoded with ${what}, and was not saved`,
     fix: "ask the support channel of your subscription for files without this encoding",

@@ -187,7 +187,7 @@ export class Transfer {
   async #read(response: Response): Promise<Setback | undefined> {
     const { call, file, target } = this;
     const type = response.headers.get("content-type");
-    this.contentType = type === null ? undefined : call.secrets.quote(type, response);
+    this.contentType = type === null ? undefined : call.secrets.quote(type);
     const { size: start, version: { total } } = target;
     const broken = await eachPiece(
       response.body,

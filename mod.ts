@@ -25,15 +25,15 @@ export {
   refresh,
   status,
 } from "./src/default_session.ts";
-export type { Download, DownloadOptions } from "./src/api/download.ts";
+export type { Download, DownloadOptions } from "./src/api/download/download.ts";
 export type {
   DownloadAllOptions,
   DownloadItem,
   Downloads,
   DownloadsProgress,
   FailedDownload,
-} from "./src/api/download_all.ts";
-export type { DownloadProgress } from "./src/api/transfer.ts";
+} from "./src/api/download/download_all.ts";
+export type { DownloadProgress } from "./src/api/download/transfer.ts";
 export type { FetchJsonInit } from "./src/api/fetch_json.ts";
 export type { Check, Diagnosis } from "./src/show/diagnosis.ts";
 export type { DoctorOptions } from "./src/doctor/doctor.ts";

@@ -1,5 +1,5 @@
-import type { Download, DownloadOptions } from "./api/download.ts";
-import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download_all.ts";
+import type { Download, DownloadOptions } from "./api/download/download.ts";
+import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
 import { displayableSession } from "./show/displayable.ts";

@@ -1,6 +1,7 @@
+import type { Api } from "./api/api.ts";
 import { fetchWithToken } from "./api/auth_fetch.ts";
-import type { Download, DownloadOptions } from "./api/download.ts";
-import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download_all.ts";
+import type { Download, DownloadOptions } from "./api/download/download.ts";
+import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import { cancellable, cancellableResponse } from "./platform/interrupt.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
@@ -251,11 +252,11 @@ class AccountSession implements ConfigurableSession {
 
   readonly checkedFetch = async (input: string, init: RequestInit): Promise<CheckedResponse> => {
     const { CheckedCall } = await import("./api/checked_call.ts");
-    const call = new CheckedCall(this.#engine, input, init, undefined, 0);
+    const call = new CheckedCall(await this.#api(), input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
-    const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
-    const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
-    const undecodable = (bytes: Uint8Array) => call.undecodable(response, bytes);
+    const error = response.ok ? undefined : await call.refusal(response.clone(), 1);
+    const brokenOff = (cause: unknown) => call.errors.brokenOff(response, cause);
+    const undecodable = (bytes: Uint8Array) => call.errors.undecodable(response, bytes);
     return { response, error, brokenOff, undecodable };
   };
 
@@ -266,7 +267,7 @@ class AccountSession implements ConfigurableSession {
   ): Promise<T> =>
     cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
       const { fetchParsed } = await import("./api/fetch_json.ts");
-      return await fetchParsed(this.#engine, input, init, signal);
+      return await fetchParsed(await this.#api(), input, init, signal);
     });
 
   readonly download = (
@@ -275,12 +276,12 @@ class AccountSession implements ConfigurableSession {
     given: DownloadOptions = {},
   ): Promise<Download> =>
     run("download", given, async (signal) => {
-      const { downloadTo, pathOfFile } = await import("./api/download.ts");
+      const { downloadTo, pathOfFile } = await import("./api/download/download.ts");
       const path = pathOfFile(file);
       const { displayableDownload } = await import("./show/download_view.ts");
       const { downloadText } = await import("./show/progress.ts");
-      const save = (options: DownloadOptions) =>
-        downloadTo(this.#engine, input, path, options, signal);
+      const api = await this.#api();
+      const save = (options: DownloadOptions) => downloadTo(api, input, path, options, signal);
       return displayableDownload(
         await this.#withProgress(displayPath(path), downloadText, given, save),
       );
@@ -291,11 +292,11 @@ class AccountSession implements ConfigurableSession {
     given: DownloadAllOptions = {},
   ): Promise<Downloads> =>
     run("downloadAll", given, async (signal) => {
-      const { downloadItems } = await import("./api/download_all.ts");
+      const { downloadItems } = await import("./api/download/download_all.ts");
       const { displayableDownloads } = await import("./show/download_view.ts");
       const { downloadsText } = await import("./show/progress.ts");
-      const save = (options: DownloadAllOptions) =>
-        downloadItems(this.#engine, items, options, signal);
+      const api = await this.#api();
+      const save = (options: DownloadAllOptions) => downloadItems(api, items, options, signal);
       return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
     });
 
@@ -351,6 +352,12 @@ class AccountSession implements ConfigurableSession {
     // `unread`, because a session reads its settings at first use.
     else this.#change(this.#configurationOf("configure()", next), unread);
   };
+
+  /** Returns the API for a call that checks the response. */
+  async #api(): Promise<Api> {
+    const { apiOf } = await import("./api/api.ts");
+    return apiOf(this.#engine);
+  }
 
   /**
    * Rereads the settings for login(), refresh(), status() and doctor(), and for a call whose

@@ -20,8 +20,16 @@ export interface ApiAccess {
   readonly settings: Settings;
 }
 
+const accesses = new WeakMap<Settings, ApiAccess>();
+
 /** @throws {ConfigError} `INVALID_SETTING` if `apiBaseUrl` or `allowedOrigins` cannot be used. */
-export function apiAccessOf(settings: Settings): ApiAccess {
+export function accessOf(settings: Settings): ApiAccess {
+  let access = accesses.get(settings);
+  if (access === undefined) accesses.set(settings, access = readAccess(settings));
+  return access;
+}
+
+function readAccess(settings: Settings): ApiAccess {
   const baseText = settings.text("apiBaseUrl");
   const base = baseText === undefined ? undefined : usable("apiBaseUrl", baseText, settings);
   if (base && !base.pathname.endsWith("/")) base.pathname += "/";

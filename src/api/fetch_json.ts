@@ -1,5 +1,5 @@
-import { CheckedCall, NOT_THE_API } from "./checked_call.ts";
-import type { ApiAccount } from "./auth_fetch.ts";
+import type { Api } from "./api.ts";
+import { CheckedCall } from "./checked_call.ts";
 import { strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
@@ -64,7 +64,7 @@ const FIRST_PAUSE_MS = 1_000;
  * not text in its charset, `API_TIMEOUT` if no data arrives.
  */
 export async function fetchParsed<T>(
-  account: ApiAccount,
+  api: Api,
   input: string | URL | Request,
   init: FetchJsonInit = {},
   signal?: AbortSignal,
@@ -72,28 +72,28 @@ export async function fetchParsed<T>(
   checkInit(init);
   const { retries = 3 } = init;
   let { retryWithinMs: leftMs = 60_000 } = init;
-  const call = new CheckedCall(account, input, init, signal, idleTimeout(init.idleTimeoutMs));
-  const headers = new Headers(call.headers);
+  const call = new CheckedCall(api, input, init, signal, idleTimeout(init.idleTimeoutMs));
+  const headers = new Headers(call.request.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
-  const { world } = account;
+  const { request, timing } = call;
 
   /** The pause before the next request; `undefined` if no request follows. */
   function pauseAfter(attempt: number, refusal?: Response): number | undefined {
-    const waitMs = retryAfterMs(refusal?.headers, world.now());
-    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
+    const waitMs = retryAfterMs(refusal?.headers, timing.now());
+    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, timing.random);
     const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
-    if (!mayPass || !call.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
+    if (!mayPass || !request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
     leftMs -= pauseMs;
     return pauseMs;
   }
 
   try {
-    return await retry(world, signal, async (attempt): Promise<Attempt<T>> => {
+    return await retry(timing, signal, async (attempt): Promise<Attempt<T>> => {
       try {
         const response = await call.send(headers);
         if (response.ok) return { done: await parse<T>(call, response) };
         const pauseMs = pauseAfter(attempt, response);
-        if (pauseMs === undefined) throw await call.statusError(response, attempt);
+        if (pauseMs === undefined) throw await call.refusal(response, attempt);
         await response.body?.cancel();
         return { pauseMs, why: `the API responded with ${response.status}` };
       } catch (error) {
@@ -101,8 +101,8 @@ export async function fetchParsed<T>(
         const pauseMs = pauseAfter(attempt);
         if (pauseMs !== undefined) return { pauseMs, why: error.message };
         const tried = attempt > 1 ? `, ${attempt} times in a row` : "";
-        const problem = `Cannot ${call.method} ${call.url} (${error.message}${tried})`;
-        throw call.error("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
+        const problem = `Cannot ${request.method} ${request.url} (${error.message}${tried})`;
+        throw call.errors.make("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
       }
     });
   } finally {
@@ -139,13 +139,13 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   const bytes = await call.bytes(response);
   // `JSON.parse` rejects a second byte order mark and unusual blanks, so `trim()` removes them.
   const text = strictText(bytes, response.headers)?.trim();
-  if (text === undefined) throw call.undecodable(response, bytes);
+  if (text === undefined) throw call.errors.undecodable(response, bytes);
   // The response to a DELETE, for example, often has no body.
-  if (text === "" || call.method === "HEAD") return undefined as T;
+  if (text === "" || call.request.method === "HEAD") return undefined as T;
   try {
     return JSON.parse(text);
   } catch {
-    throw call.bodyError(response, whyUnusable(call, response, text), { text });
+    throw call.errors.unusable(response, whyUnusable(call, response, text), { text });
   }
 }
 
@@ -154,9 +154,9 @@ const NOT_JSON = "save it with download(), or read text with (await authFetch(â€
 /** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
   const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-  const quote = (words: string) => call.quote(words, response, 80);
+  const quote = (words: string) => call.secrets.quote(words, 80);
   if (isPage(text) || type === "text/html") {
-    return { problem: `it is ${call.describePage(text, response)}, not JSON`, fix: NOT_THE_API };
+    return call.errors.pageInsteadOfJson(text);
   }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;

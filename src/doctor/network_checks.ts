@@ -1,4 +1,4 @@
-import { apiAccessOf } from "../api/api_access.ts";
+import { accessOf } from "../api/api_access.ts";
 import type { Fix } from "../errors/advice.ts";
 import { AuthError } from "../errors/errors.ts";
 import { printable } from "../errors/escape.ts";
@@ -166,7 +166,7 @@ function addressProblem({ url: { host }, response, failure }: Probe, setting: st
  */
 export function apiAddress(settings: Settings): URL | AuthError | undefined {
   try {
-    return apiAccessOf(settings).base;
+    return accessOf(settings).base;
   } catch (error) {
     if (error instanceof AuthError) return error;
     throw error;

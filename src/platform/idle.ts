@@ -1,5 +1,5 @@
 import { onAbort, unlessAborted } from "./abort.ts";
-import type { World } from "./world.ts";
+import type { Timing } from "./world.ts";
 import { typeError } from "../errors/errors.ts";
 import type { InProgram } from "../errors/advice.ts";
 import { spanText } from "../errors/amounts.ts";
@@ -50,7 +50,7 @@ export class IdleWatch {
    * @param idleMs From {@linkcode idleTimeout}.
    * @param user The user's signal.
    */
-  constructor(readonly world: World, readonly idleMs: number, user: AbortSignal | undefined) {
+  constructor(readonly timing: Timing, readonly idleMs: number, user: AbortSignal | undefined) {
     this.signal = this.#end.signal;
     this.#leaveUser = onAbort(user, () => this.#end.abort(user?.reason));
   }
@@ -66,7 +66,7 @@ export class IdleWatch {
 
   /** Starts a timer. The timer keeps the process alive only while it has a listener. */
   #after(ms: number, listener: () => void): void {
-    this.#stopTimer = onAbort(this.world.timeout(ms), listener);
+    this.#stopTimer = onAbort(this.timing.timeout(ms), listener);
   }
 
   /** Stops the timer. Called when the server has sent data or is not expected to send any. */

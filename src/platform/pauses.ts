@@ -2,7 +2,7 @@ import { durationText } from "../errors/amounts.ts";
 import { printable } from "../errors/escape.ts";
 import { shortened } from "../errors/lines.ts";
 import { type LiveLine, liveLine } from "./live_line.ts";
-import type { World } from "./world.ts";
+import type { Timing } from "./world.ts";
 
 /** A line is shown only if a wait is longer than this. The user does not notice shorter waits. */
 const UNSEEN_MS = 2_000;
@@ -14,13 +14,13 @@ const REASON_LENGTH = 48;
  * a stretch takes longer than two seconds, its pauses are shown in a line.
  */
 export class Pauses {
-  readonly #world: World;
+  readonly #timing: Timing;
   /** Time at which the first pause of this stretch began. */
   #since: number | undefined;
   #line: LiveLine | undefined;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(timing: Timing) {
+    this.#timing = timing;
   }
 
   /** Ends the stretch, because an attempt made progress. */
@@ -34,15 +34,15 @@ export class Pauses {
    * @param why The reason, such as "the API responded with 503".
    */
   async pause(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
-    this.#world.log?.({ event: "pause", pauseMs: Math.round(ms), reason: printable(why) });
-    const now = this.#world.monotonic();
+    this.#timing.log?.({ event: "pause", pauseMs: Math.round(ms), reason: printable(why) });
+    const now = this.#timing.monotonic();
     this.#since ??= now;
-    if (now - this.#since + ms < UNSEEN_MS) return await this.#world.sleep(ms, signal);
+    if (now - this.#since + ms < UNSEEN_MS) return await this.#timing.sleep(ms, signal);
     this.#line ??= liveLine();
     const reason = shortened(printable(why), REASON_LENGTH);
     await this.#line?.show(`Trying again in ${durationText(ms)} (${reason})`);
     try {
-      await this.#world.sleep(ms, signal);
+      await this.#timing.sleep(ms, signal);
     } finally {
       await this.#line?.remove();
     }

@@ -1,5 +1,5 @@
 import { Pauses } from "./pauses.ts";
-import type { World } from "./world.ts";
+import type { Timing } from "./world.ts";
 
 /**
  * The result of an attempt, or the pause before the next one and the reason to show during the
@@ -19,10 +19,10 @@ export type Attempt<T> =
  * progress line.
  */
 export async function retry<T>(
-  world: World,
+  timing: Timing,
   signal: AbortSignal | undefined,
   attempt: (count: number) => Promise<Attempt<T>>,
-  pauses: Pauses = new Pauses(world),
+  pauses: Pauses = new Pauses(timing),
 ): Promise<T> {
   for (let count = 1;; count++) {
     signal?.throwIfAborted();

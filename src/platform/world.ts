@@ -23,22 +23,26 @@ export type Ask = (
   options: { secret: boolean },
 ) => string | null | Promise<string | null>;
 
-/** Everything outside this module that tests replace. */
-export interface World extends Clocks {
+/** The clocks, pauses and timers of a call, and the log of its pauses. */
+export interface Timing extends Clocks {
   /** A number from 0 up to, but not including, 1. */
   random(): number;
-  /** `undefined` means the runtime's `fetch`. */
-  readonly fetch: typeof fetch | undefined;
   /** Waits. Returns early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Returns a signal that aborts after this time. Its timer does not keep the process alive. */
   timeout(ms: number): AbortSignal;
-  /** `undefined` means the prompt of the front end. */
-  readonly ask: Ask | undefined;
   /**
    * Receives the events of the session. `undefined` if the log is off, so that no event is created.
    */
   readonly log?: Log | undefined;
+}
+
+/** Everything outside this module that tests replace. */
+export interface World extends Timing {
+  /** `undefined` means the runtime's `fetch`. */
+  readonly fetch: typeof fetch | undefined;
+  /** `undefined` means the prompt of the front end. */
+  readonly ask: Ask | undefined;
 }
 
 /** The parts of the world that options can replace. */

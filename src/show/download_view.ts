@@ -1,5 +1,5 @@
-import type { Download } from "../api/download.ts";
-import type { Downloads } from "../api/download_all.ts";
+import type { Download } from "../api/download/download.ts";
+import type { Downloads } from "../api/download/download_all.ts";
 import { AuthError } from "../errors/errors.ts";
 import { bytesText, counted, durationText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";

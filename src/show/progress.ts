@@ -1,5 +1,5 @@
-import type { DownloadsProgress } from "../api/download_all.ts";
-import type { DownloadProgress } from "../api/transfer.ts";
+import type { DownloadsProgress } from "../api/download/download_all.ts";
+import type { DownloadProgress } from "../api/download/transfer.ts";
 import { inKernel } from "../errors/advice.ts";
 import { liveLine } from "../platform/live_line.ts";
 import { bytesText, durationText } from "../errors/amounts.ts";

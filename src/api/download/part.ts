@@ -1,9 +1,9 @@
 import { type Digest, NO_VERSION, type Version } from "./version.ts";
-import { fileExists, isFolder } from "./save_errors.ts";
+import { fileExists, isFolder } from "../save_errors.ts";
 import { Outlet } from "./outlet.ts";
-import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
-import { realPath, unlessMissing } from "../platform/file_info.ts";
-import { remove, renameOver } from "../platform/replace_file.ts";
+import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
+import { realPath, unlessMissing } from "../../platform/file_info.ts";
+import { remove, renameOver } from "../../platform/replace_file.ts";
 
 /** How to treat a file that already exists. */
 export type IfExists = "error" | "keep" | "replace";

@@ -1,4 +1,4 @@
-import type { Clocks } from "../platform/world.ts";
+import type { Clocks } from "../../platform/world.ts";
 
 const REPORT_MS = 100;
 

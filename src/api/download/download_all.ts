@@ -1,4 +1,4 @@
-import type { ApiAccount } from "./auth_fetch.ts";
+import type { Api } from "../api.ts";
 import {
   checkIfExists,
   checkRequest,
@@ -8,14 +8,14 @@ import {
   whenFree,
 } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { checkedHeaders } from "./headers.ts";
+import { checkedHeaders } from "../headers.ts";
 import { Reports } from "./reports.ts";
-import { isDiskFull } from "./save_errors.ts";
+import { isDiskFull } from "../save_errors.ts";
 import type { DownloadProgress } from "./transfer.ts";
-import { filePath, fileUrl } from "../platform/paths.ts";
-import { idleTimeout } from "../platform/idle.ts";
-import { onAbort, unlessAborted } from "../platform/abort.ts";
-import { ApiError, AuthError, ConfigError, typeError } from "../errors/errors.ts";
+import { filePath, fileUrl } from "../../platform/paths.ts";
+import { idleTimeout } from "../../platform/idle.ts";
+import { onAbort, unlessAborted } from "../../platform/abort.ts";
+import { ApiError, AuthError, ConfigError, typeError } from "../../errors/errors.ts";
 
 /**
  * An address, and the file in which to save the response. The type also accepts an array of
@@ -117,7 +117,7 @@ const BUSY_MS = 20;
  * @param signal Cancels all downloads. The downloaded part of each file is kept.
  */
 export async function downloadItems(
-  account: ApiAccount,
+  api: Api,
   items: DownloadItems,
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
@@ -134,10 +134,10 @@ export async function downloadItems(
     throw typeError("The body is sent with each item; pass text or bytes, not a stream");
   }
   const { tasks, total } = checkedItems(items);
-  const { world } = account;
-  const group = new DownloadGroup(world, concurrency);
+  const { timing } = api;
+  const group = new DownloadGroup(timing, concurrency);
   const { end } = group;
-  const started = world.monotonic();
+  const started = timing.monotonic();
   let restedAt = performance.now();
   const saved: Download[] = [];
   const kept: Download[] = [];
@@ -145,7 +145,7 @@ export async function downloadItems(
   /** Items that another process is saving. They are tried again after all others. */
   const busy: Task[] = [];
   let fetched = 0;
-  const reports = new Reports(world, () => {
+  const reports = new Reports(timing, () => {
     options.onProgress?.({
       files: saved.length + kept.length + failed.length,
       ...(total !== undefined && { total }),
@@ -175,7 +175,7 @@ export async function downloadItems(
     try {
       either.throwIfAborted();
       const given = { ...options, onPiece };
-      const done = await downloadUnlessBusy(account, input, path, given, either, group);
+      const done = await downloadUnlessBusy(api, input, path, given, either, group);
       if (done === "busy") return done;
       (done.kept ? kept : saved).push(done);
     } catch (reason) {
@@ -196,7 +196,7 @@ export async function downloadItems(
     }
     for (let task; (task = busy.shift()) !== undefined;) {
       const again = task;
-      await whenFree(account, end.signal, () => save(again));
+      await whenFree(api, end.signal, () => save(again));
     }
   }
 
@@ -218,7 +218,7 @@ export async function downloadItems(
   }
   const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
   const counts = { saved: saved.length, kept: kept.length, failed: failed.length };
-  const milliseconds = Math.round(world.monotonic() - started);
+  const milliseconds = Math.round(timing.monotonic() - started);
   return { saved, kept, failed, counts, bytes, milliseconds };
 }
 

@@ -3,18 +3,18 @@
  * bytes, and `version.ts` reads the headers that describe the file. `download_all.ts` downloads
  * many files.
  */
-import type { ApiAccount } from "./auth_fetch.ts";
-import { CheckedCall } from "./checked_call.ts";
+import type { Api } from "../api.ts";
+import { CheckedCall } from "../checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
 import { type IfExists, openTarget } from "./part.ts";
 import { Reports } from "./reports.ts";
-import { onDisk } from "./save_errors.ts";
-import { checkDigest, type DownloadProgress, transfer } from "./transfer.ts";
-import { onAbort } from "../platform/abort.ts";
-import { idleTimeout } from "../platform/idle.ts";
-import { isUrl, pathOfUrl } from "../platform/paths.ts";
-import { type Attempt, retry } from "../platform/retry.ts";
-import { typeError } from "../errors/errors.ts";
+import { onDisk } from "../save_errors.ts";
+import { type DownloadProgress, Transfer } from "./transfer.ts";
+import { onAbort } from "../../platform/abort.ts";
+import { idleTimeout } from "../../platform/idle.ts";
+import { isUrl, pathOfUrl } from "../../platform/paths.ts";
+import { type Attempt, retry } from "../../platform/retry.ts";
+import { typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode download}. */
 export interface DownloadOptions {
@@ -112,7 +112,7 @@ export function checkRequest(method: string, headers: Headers): void {
  * incomplete.
  */
 export async function downloadTo(
-  account: ApiAccount,
+  api: Api,
   input: string | URL | Request,
   file: string,
   options: DownloadOptions,
@@ -120,17 +120,17 @@ export async function downloadTo(
 ): Promise<Download> {
   checkIfExists(options.ifExists);
   let last: DownloadProgress | undefined;
-  const group = new DownloadGroup(account.world);
-  const reports = new Reports(account.world, () => last && options.onProgress?.(last));
+  const group = new DownloadGroup(api.timing);
+  const reports = new Reports(api.timing, () => last && options.onProgress?.(last));
   const onPiece = (progress: DownloadProgress) => {
     last = progress;
     reports.soon();
   };
   try {
     const saved = await whenFree(
-      account,
+      api,
       signal,
-      () => downloadUnlessBusy(account, input, file, { ...options, onPiece }, signal, group),
+      () => downloadUnlessBusy(api, input, file, { ...options, onPiece }, signal, group),
     );
     reports.now();
     return saved;
@@ -142,11 +142,11 @@ export async function downloadTo(
 
 /** Retries a download while another download is saving the same file. */
 export function whenFree<T>(
-  { world }: ApiAccount,
+  { timing }: Api,
   signal: AbortSignal | undefined,
   save: () => Promise<T | "busy">,
 ): Promise<T> {
-  return retry(world, signal, async (): Promise<Attempt<T>> => {
+  return retry(timing, signal, async (): Promise<Attempt<T>> => {
     const saved = await save();
     if (saved !== "busy") return { done: saved };
     return { pauseMs: LOOK_MS, why: "another download is saving it" };
@@ -165,22 +165,23 @@ export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signa
  * @returns The saved or kept file; `busy` if another download is saving the file.
  */
 export async function downloadUnlessBusy(
-  account: ApiAccount,
+  api: Api,
   input: string | URL | Request,
   file: string,
   options: FileOptions,
   signal: AbortSignal | undefined,
   group: DownloadGroup,
 ): Promise<Download | "busy"> {
-  const { monotonic } = account.world;
+  const { monotonic } = api.timing;
   const started = monotonic();
   const { ifExists = "keep", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
-  const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
-  checkRequest(call.method, call.headers);
-  const canResume = resume && call.method === "GET";
+  const call = new CheckedCall(api, input, init, signal, idleTimeout(idleTimeoutMs));
+  const { address, headers, method } = call.request;
+  checkRequest(method, headers);
+  const canResume = resume && method === "GET";
   const target = await onDisk(
     file,
-    () => openTarget(file, call.address, ifExists, canResume, signal),
+    () => openTarget(file, address, ifExists, canResume, signal),
   );
   if (target === "busy") return target;
   const passed = () => ({ milliseconds: Math.round(monotonic() - started) });
@@ -192,15 +193,12 @@ export async function downloadUnlessBusy(
   // file, even if this call has not ended yet.
   const stopListening = onAbort(signal, () => target.release());
   try {
-    const transferred = await group.inPlace(
-      signal,
-      () => transfer(call, file, target, onPiece, group),
-    );
-    await checkDigest(call, target);
-    const bytes = target.size;
-    const found = await onDisk(file, () => target.finish());
+    const transfer = new Transfer(call, file, target, group, onPiece);
+    await group.inPlace(signal, () => transfer.run());
+    const found = await transfer.finish();
     if (found !== undefined) return kept(found);
-    const { resumedFrom, contentType } = transferred;
+    const { resumedFrom, contentType } = transfer;
+    const bytes = target.size;
     return { file, bytes, resumedFrom, ...(contentType && { contentType }), ...passed() };
   } catch (error) {
     signal?.throwIfAborted();

@@ -1,14 +1,11 @@
-import { unlessAborted } from "../platform/abort.ts";
-import { Pauses } from "../platform/pauses.ts";
-import type { World } from "../platform/world.ts";
+import { Hosts } from "./hosts.ts";
+import { unlessAborted } from "../../platform/abort.ts";
+import { Pauses } from "../../platform/pauses.ts";
+import type { Timing } from "../../platform/world.ts";
 
 /** The state shared by downloads that run at the same time. */
 export class DownloadGroup {
-  /**
-   * For each origin, the maximum number of consecutive requests without a response before a
-   * download fails.
-   */
-  readonly tries = new Map<string, number>();
+  readonly hosts = new Hosts();
   /** Ends all downloads of the group with an error that affects them all. */
   readonly end = new AbortController();
   readonly pauses: Pauses;
@@ -18,8 +15,8 @@ export class DownloadGroup {
   #freed = Promise.withResolvers<void>();
 
   /** @param transfers Maximum number of downloads that use the network at the same time. */
-  constructor(world: World, transfers = 1) {
-    this.pauses = new Pauses(world);
+  constructor(timing: Timing, transfers = 1) {
+    this.pauses = new Pauses(timing);
     this.#free = transfers;
   }
 

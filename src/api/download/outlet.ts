@@ -1,5 +1,5 @@
 import { NO_VERSION, type Version } from "./version.ts";
-import { unlessAborted } from "../platform/abort.ts";
+import { unlessAborted } from "../../platform/abort.ts";
 
 /**
  * A device or a pipe that a download writes to. An outlet has the methods of a `Part`, but written

@@ -1,0 +1,92 @@
+/** Sends one request of a call, and writes it to the log. */
+import { accessOf } from "./api_access.ts";
+import { safeError } from "./network_error.ts";
+import type { PreparedCall } from "./prepared_call.ts";
+import { Stalled } from "../platform/idle.ts";
+import { failureOf, type Log } from "../platform/log.ts";
+import type { RequestEvent } from "../platform/log_event.ts";
+import type { Tokens } from "../provider/tokens.ts";
+import { directClient, isSafeTransport } from "../platform/transport.ts";
+
+/**
+ * Sends one request of a call.
+ *
+ * @param target The address of the request: another one than that of the call after a redirect.
+ */
+export function sendRequest(
+  call: PreparedCall,
+  tokens: Tokens,
+  target: string,
+  request: string | Request,
+  init: RequestInit,
+): Promise<Response> {
+  const count = call.onSend?.(target, tokens);
+  const { log } = call.account.world;
+  return log
+    ? loggedAttempt(log, call, request, init, target, count)
+    : attempt(call, request, init, target);
+}
+
+async function loggedAttempt(
+  log: Log,
+  call: PreparedCall,
+  request: string | Request,
+  init: RequestInit,
+  target: string,
+  count: number | undefined,
+): Promise<Response> {
+  const { world } = call.account;
+  const isOwnAddress = target === call.address;
+  if (isOwnAddress) call.sent = (call.sent ?? 0) + 1;
+  const attemptNumber = count ?? call.sent ?? 1;
+  const started = world.monotonic();
+  let result: Pick<RequestEvent, "status" | "error"> = {};
+  try {
+    const response = await attempt(call, request, init, target);
+    result = { status: response.status };
+    return response;
+  } catch (error) {
+    result = { error: error instanceof Stalled ? "API_TIMEOUT" : failureOf(error, init.signal) };
+    throw error;
+  } finally {
+    const { origin, pathname } = new URL(target);
+    log({
+      event: "request",
+      to: "api",
+      method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
+      // The API chose the address of a redirect, so the path may contain a secret.
+      url: isOwnAddress ? origin + pathname : `${origin}/…`,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: attemptNumber,
+    });
+  }
+}
+
+async function attempt(
+  call: PreparedCall,
+  request: string | Request,
+  init: RequestInit,
+  target: string,
+): Promise<Response> {
+  const { world, settings } = call.account;
+  const { fetch: send = fetch } = world;
+  try {
+    // To check the environment for a proxy would slow down every call, so `proxied` was set when
+    // the settings were read.
+    if (!accessOf(settings).proxied || send !== fetch) return await send(request, init);
+    return await sendPastProxy(request, init, new URL(target));
+  } catch (error) {
+    throw safeError(error, init, new URL(target), call);
+  }
+}
+
+/** Sends a request. If the address is on loopback with http:, the request does not use the proxy. */
+async function sendPastProxy(
+  request: string | Request,
+  init: RequestInit,
+  url: URL,
+): Promise<Response> {
+  using client = isSafeTransport(url) ? directClient(url) : undefined;
+  return await fetch(request, { ...init, ...(client && { client }) });
+}

@@ -1,0 +1,122 @@
+/** Makes the errors of a call. An error quotes the response only without the call's secrets. */
+import type { Api } from "./api.ts";
+import type { CallSecrets } from "./call_secrets.ts";
+import { charsetOf, isKnownCharset, lenientText } from "./charset.ts";
+import { fixOfStatus, messageIn } from "./error_response.ts";
+import { isPage, pageText } from "./pages.ts";
+import { isElsewhere } from "./redirects.ts";
+import type { ApiRequest } from "./request.ts";
+import type { Advice, Fix } from "../errors/advice.ts";
+import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
+import { retryAfterMs } from "../platform/backoff.ts";
+
+/** Maximum length of a body that an error contains. */
+export const MAX_BODY_LENGTH = 65_536;
+
+/** Headers with the number of a request, by which its API's operator finds the request. */
+const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
+
+export const NOT_THE_API =
+  "something in front of the API responded: check API_BASE_URL, the path and any proxy";
+
+/** The response that an error is about, its text, and the underlying error. */
+interface Details {
+  readonly response?: Response;
+  readonly text?: string | undefined;
+  readonly cause?: unknown;
+}
+
+export class CallErrors {
+  constructor(
+    readonly api: Api,
+    readonly request: ApiRequest,
+    readonly secrets: CallSecrets,
+  ) {}
+
+  make(
+    code: ApiErrorCode,
+    problem: string,
+    fix: Fix,
+    { response, text, cause }: Details = {},
+  ): ApiError {
+    const { api, request: { method, url }, secrets } = this;
+    const waitMs = retryAfterMs(response?.headers, api.timing.now());
+    const id = REQUEST_IDS.map((name) => response?.headers.get(name)).find((id) => id);
+    return new ApiError(code, problem, fix, {
+      method,
+      url,
+      status: response?.status,
+      retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+      requestId: id ? secrets.quote(id, 80) : undefined,
+      body: text ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH)) : undefined,
+      cause,
+    });
+  }
+
+  /** The error for a response whose status is not 2xx. Quotes the message in its body. */
+  refused(response: Response, text: string, attempts: number): ApiError {
+    const { api, request: { address, method, url }, secrets } = this;
+    const { status } = response;
+    const said = messageIn(text);
+    const quoted = said && ` (${secrets.quote(said).replace(/\.$/, "")})`;
+    const isFromStore = isElsewhere(response, address);
+    const who = isFromStore ? URL.parse(response.url)?.host : "the API";
+    const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
+    const what = `Cannot ${method} ${url} because ${who} responded with ${status}${quoted}${tried}`;
+    const failure = status === 401 && !isFromStore ? api.refreshFailure() : undefined;
+    const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
+    const fix = failure?.fix ?? this.#fixOf(response, isFromStore);
+    return this.make("API_STATUS", problem, fix, { response, text });
+  }
+
+  #fixOf({ status, headers }: Response, isFromStore: boolean): Fix {
+    const { api, request } = this;
+    const dropped = api.droppedPath(request.input);
+    if (status === 404 && dropped !== undefined) {
+      return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
+    }
+    // A file host to which the API redirected did not receive the token, so a new login cannot help
+    // with its 401. The fix is the one for a 403.
+    const about = status === 401 && isFromStore ? 403 : status;
+    return fixOfStatus(about, retryAfterMs(headers, api.timing.now()));
+  }
+
+  /** The error for a 2xx response with an unexpected body. */
+  unusable(response: Response, { problem, fix = "" }: Advice, details: Details = {}): ApiError {
+    const { method, url } = this.request;
+    const what = `Cannot use the response to ${method} ${url} (status ${response.status})`;
+    return this.make("API_BODY", `${what}: ${problem}`, fix, { ...details, response });
+  }
+
+  /** The error for a body that ends early. */
+  brokenOff(response: Response, cause: unknown): ApiError {
+    return this.unusable(response, { problem: "it broke off", fix: "try again" }, { cause });
+  }
+
+  /** The error for a body that is not text in the charset of the response. */
+  undecodable(response: Response, bytes: Uint8Array): ApiError {
+    const { headers } = response;
+    const text = lenientText(bytes, headers);
+    if (isPage(text)) return this.unusable(response, this.pageInsteadOfJson(text));
+    const charset = charsetOf(headers);
+    const name = this.secrets.quote(charset, 40);
+    return this.unusable(response, {
+      problem: isKnownCharset(charset)
+        ? `it contains bytes that are not text in the charset ${name}`
+        : `it declares the charset ${name}, which the runtime cannot decode`,
+      fix: "save it with download(), or decode (await authFetch(…)).arrayBuffer() yourself",
+    });
+  }
+
+  pageInsteadOfJson(text: string): Advice {
+    return { problem: `it is ${this.describePage(text)}, not JSON`, fix: NOT_THE_API };
+  }
+
+  /** Describes a page that was received instead of the API's response. */
+  describePage(text: string): string {
+    const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
+      ? ", which asks for a login"
+      : "";
+    return this.secrets.quote(pageText(text), 80) + asks;
+  }
+}

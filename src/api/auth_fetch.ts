@@ -12,8 +12,6 @@ import { directClient, isSafeTransport, networkReason } from "../platform/transp
 import { failureOf, type Log } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
 import type { World } from "../platform/world.ts";
-import { endpointText } from "../provider/endpoint.ts";
-import type { SessionOptions } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import type { Settings } from "../settings/settings.ts";
 import {
@@ -32,8 +30,6 @@ import type { Tokens } from "../provider/tokens.ts";
 export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
-  /** The options of the session, which also determine the token endpoint. */
-  readonly configuration: { readonly options: SessionOptions };
   /**
    * Rereads the settings when this module has refused an address: the user may have added the
    * address to the `.env` since the settings were read.
@@ -390,8 +386,7 @@ function safeError(
   }
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const { configuration, settings } = call.account;
-    const command = scriptCommand(settings, endpointText(configuration.options, settings));
+    const command = scriptCommand(call.account.settings);
     const flag = `--allow-net=${url.host}`;
     return missingPermission(`reach the API at ${url.host}`, flag, `run: ${command}`);
   }

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,
   SETTING_NAMES,
-  SETTINGS,
+  SETTING_RULES,
   VARIABLES,
 } from "../../src/settings/options.ts";
 import { LOG_VARIABLE } from "../../src/platform/log.ts";
@@ -31,7 +31,9 @@ function assertSame(found: readonly string[], wanted: readonly string[], where: 
   assertEquals(found.filter((each) => !wanted.includes(each)), [], `${where} has these too much`);
 }
 
-const OF_FILE = SETTING_NAMES.filter((name) => SETTINGS[name].readFrom === "environment and file");
+const OF_FILE = SETTING_NAMES.filter((name) =>
+  SETTING_RULES[name].readFrom === "environment and file"
+);
 
 Deno.test("the table of docs/settings.md has every setting with its variable, and no other", () => {
   const listed = settingRows().flatMap(({ options, variables }) =>

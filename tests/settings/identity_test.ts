@@ -4,8 +4,8 @@ import type { SessionOptions } from "../../mod.ts";
 import { Configuration } from "../../src/session/configuration.ts";
 import {
   SETTING_NAMES,
+  SETTING_RULES,
   type SettingName,
-  SETTINGS,
   VARIABLES,
 } from "../../src/settings/options.ts";
 import { withEnvironment } from "../support/environment.ts";
@@ -41,7 +41,7 @@ Deno.test("another endpoint, client, command or store is another account", async
     ];
     assertEquals(decisive(parts), [...ofEndpoint, ...own]);
     assertEquals(
-      SETTING_NAMES.filter((name) => SETTINGS[name].identity === "endpoint"),
+      SETTING_NAMES.filter((name) => SETTING_RULES[name].identity === "endpoint"),
       ofEndpoint,
     );
     // Its parts do not count where the endpoint is named as a whole.

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { SETTINGS, splitCommand } from "../../src/settings/options.ts";
+import { SETTING_RULES, splitCommand } from "../../src/settings/options.ts";
 
 Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no other sign", () => {
   const cases: [string, string[] | undefined][] = [
@@ -22,7 +22,7 @@ Deno.test("splitCommand() splits at blanks, keeps what is quoted, and knows no o
 });
 
 Deno.test("an array of words comes back from the line that is made of it", () => {
-  const { listText } = SETTINGS.tokenCommand;
+  const { listText } = SETTING_RULES.tokenCommand;
   const word = fc.string({ unit: fc.constantFrom(..."ab'\" \\$") });
   fc.assert(
     fc.property(fc.array(word), (args) => {

@@ -1,15 +1,12 @@
 import type { Advice } from "../errors/advice.ts";
 import type { World } from "../platform/world.ts";
 import type { Tokens } from "../provider/tokens.ts";
-import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** The account of a call: its settings and its tokens. */
 export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
-  /** The options of the session, which also determine the token endpoint. */
-  readonly configuration: { readonly options: SessionOptions };
   /**
    * Rereads the settings when this module has refused an address: the user may have added the
    * address to the `.env` since the settings were read.

@@ -4,14 +4,14 @@ import { ignoreInGit } from "../platform/git.ts";
 import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
 import { worldOf } from "../platform/world.ts";
 import { ConfigError } from "../errors/errors.ts";
-import { SETTINGS, VARIABLES } from "../settings/options.ts";
+import { SETTING_RULES, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 
 /**
  * The settings in a `.env` that all accounts of a subscription share: all settings except user name
  * and password.
  */
-export const SHARED_SETTINGS: readonly string[] = Object.values(SETTINGS)
+export const SHARED_SETTINGS: readonly string[] = Object.values(SETTING_RULES)
   .filter(({ readFrom }) => readFrom === "environment and file")
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);

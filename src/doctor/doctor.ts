@@ -6,8 +6,7 @@
  */
 import { fixText, inKernel } from "../errors/advice.ts";
 import type { AuthError } from "../errors/errors.ts";
-import { endpointText } from "../provider/endpoint.ts";
-import { settingsFault } from "../provider/provider_settings.ts";
+import { settingsFault } from "../provider/provider.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { statusOf } from "../session/status.ts";
@@ -43,14 +42,13 @@ const CHECKS: Checks = {
     const isOver = ["none", "expired", "rejected"].includes(status.state);
     return isOver ? warn(accessText(status), nextStep(status)) : ok(accessText(status));
   },
-  "permissions": ({ configuration: { options, settings } }) => {
-    const endpoint = endpointText(options, settings);
-    const needed = neededPermissions(settings, endpoint);
+  "permissions": ({ configuration: { settings } }) => {
+    const needed = neededPermissions(settings);
     const missing = needed.filter(({ granted }) => !granted);
     const flags = (missing.length > 0 ? missing : needed).map(({ flag }) => flag).join(" ");
     return missing.length === 0
       ? ok(flags)
-      : warn(`missing ${flags}`, `run: ${scriptCommand(settings, endpoint)}`);
+      : warn(`missing ${flags}`, `run: ${scriptCommand(settings)}`);
   },
 };
 
@@ -101,7 +99,7 @@ async function gather(
   { configuration, ...session }: SessionSnapshot,
   signal: AbortSignal | undefined,
 ): Promise<Facts> {
-  const { options, settings, isByCommand } = configuration;
+  const { settings, isByCommand } = configuration;
   const notices = new Notices();
   const store = openStore({ configuration, notices });
   const source = isByCommand
@@ -116,8 +114,8 @@ async function gather(
     notices: new Notices(),
     place: store.place,
   });
-  const endpoint = isByCommand ? null : URL.parse(endpointText(options, settings) ?? "");
-  const fault = isByCommand ? undefined : await settingsFault(options, settings);
+  const endpoint = isByCommand ? null : URL.parse(settings.endpoint ?? "");
+  const fault = isByCommand ? undefined : await settingsFault(settings);
   const provider = endpoint ? await probe(configuration, "provider", endpoint, signal) : undefined;
   const base = apiAddress(settings);
   const api = base instanceof URL ? await probe(configuration, "api", base, signal) : undefined;

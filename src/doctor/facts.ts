@@ -1,5 +1,5 @@
 import type { AuthError } from "../errors/errors.ts";
-import type { SettingsFault } from "../provider/provider_settings.ts";
+import type { SettingsFault } from "../provider/provider.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { SessionStatus } from "../session/status.ts";

@@ -1,6 +1,6 @@
 import { durationText } from "../errors/amounts.ts";
 import { AuthError } from "../errors/errors.ts";
-import { resolveProvider } from "../provider/provider_settings.ts";
+import { resolveProvider } from "../provider/provider.ts";
 import { isRenewable, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { obtainTokens } from "../session/login.ts";
@@ -44,12 +44,12 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
 
 /** @returns `undefined` if there is no refresh token. */
 async function refreshOnce(
-  { options, settings, world }: Configuration,
+  { settings, world }: Configuration,
   tokens: Tokens,
   signal: AbortSignal | undefined,
 ): Promise<Tokens | undefined> {
   if (!isRenewable(tokens)) return undefined;
-  const provider = await resolveProvider("refresh", options, settings);
+  const provider = await resolveProvider("refresh", settings);
   const { refusalError, requestRefresh } = await import("../provider/token_request.ts");
   const username = settings.text("username");
   const { timeoutMs } = provider;

@@ -28,13 +28,14 @@ export const STORAGE_CHECKS: Checks = {
   "store": ({ configuration: { isByCommand }, source }) =>
     isByCommand ? undefined : source?.finding,
 
-  ".env": async ({ configuration: { envFile, settings }, source }) => {
+  ".env": async ({ configuration: { settings }, source }) => {
+    const { tokenFile } = settings;
     if (source !== undefined) return undefined;
-    if (envFile === undefined) return ok("none: the session is in memory only");
-    const place = displayPath(envFile);
-    const problem = settings.file.problem ?? missingFilePermission(envFile);
+    if (tokenFile === undefined) return ok("none: the session is in memory only");
+    const place = displayPath(tokenFile);
+    const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const temporary = `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
+    const temporary = `${realPath(tokenFile)}.${crypto.randomUUID()}.tmp`;
     // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
       onDisk(place, () => {
@@ -49,10 +50,10 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
-    if (grantsOthers(infoAt(envFile)?.mode ?? null)) {
+    if (grantsOthers(infoAt(tokenFile)?.mode ?? null)) {
       return warn(
         `other users of this computer can read ${place}`,
-        `run: chmod 600 ${envFile}`,
+        `run: chmod 600 ${tokenFile}`,
       );
     }
     // Windows has no mode bits.
@@ -60,20 +61,23 @@ export const STORAGE_CHECKS: Checks = {
     return ok(`${place}${scope} exists${Deno.build.os === "windows" ? "" : " and is private"}`);
   },
 
-  "version control": async ({ configuration: { envFile, settings } }) => {
-    if (envFile === undefined || settings.file.problem) return undefined;
+  "version control": async ({ configuration: { settings } }) => {
+    const { tokenFile } = settings;
+    if (tokenFile === undefined || settings.file.problem) return undefined;
     // If git hangs, each command takes a second until its time limit, so both commands run at the
     // same time.
     const [tracking, ignored] = await Promise.all([
-      gitTracking(envFile),
-      gitIgnores(envFile),
+      gitTracking(tokenFile),
+      gitIgnores(tokenFile),
     ]);
     if (tracking === "outside") return undefined;
-    const advice = ignoreAdvice(envFile);
+    const advice = ignoreAdvice(tokenFile);
     if (tracking === "tracked") {
       return fail(
         "git tracks the .env: the next commit would publish your tokens",
-        `run: ${untrackCommand(envFile)}; ${ignored ? "" : `${advice}; `}and log in again if it ` +
+        `run: ${untrackCommand(tokenFile)}; ${
+          ignored ? "" : `${advice}; `
+        }and log in again if it ` +
           "was pushed",
       );
     }

@@ -1,6 +1,6 @@
 import { APP_CODE, type AskedChallenge, needsKey } from "./challenges.ts";
 import { request, secretHash } from "./requests.ts";
-import type { ProviderSettings, Refused } from "./protocol.ts";
+import type { Provider, Refused } from "./protocol.ts";
 import { send, type SendResult } from "./send.ts";
 import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
@@ -11,7 +11,7 @@ const SHORTEST_HIDDEN = 4;
 
 /** The parts that each request of a further step needs. */
 export interface StepRequest {
-  readonly provider: ProviderSettings;
+  readonly provider: Provider;
   readonly world: World;
   /** The newest `Session` of this login. */
   readonly session: Secret | undefined;

@@ -1,6 +1,6 @@
 import { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
-import type { NewDevice, ProviderSettings } from "./protocol.ts";
+import type { NewDevice, Provider } from "./protocol.ts";
 import { confirmDeviceRequest } from "./requests.ts";
 import { send } from "./send.ts";
 
@@ -25,7 +25,7 @@ const GENERATOR = 2n;
  * @returns A description of the failure; `undefined` on success.
  */
 export async function confirmDevice(
-  provider: ProviderSettings,
+  provider: Provider,
   accessToken: Secret,
   device: NewDevice,
   world: World,

@@ -1,4 +1,4 @@
-import type { Outcome, ProviderSettings } from "./protocol.ts";
+import type { Outcome, Provider } from "./protocol.ts";
 
 /** Users of the real service report that the service locks a name after about five failures. */
 const LOCKING_FAILURE = 5;
@@ -26,7 +26,7 @@ export interface Failures {
  * @param at Time of the request by the monotonic clock, in milliseconds.
  */
 export function countFailures(
-  { url, clientId }: ProviderSettings,
+  { url, clientId }: Provider,
   username: string,
   outcome: Outcome,
   at: number,

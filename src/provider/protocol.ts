@@ -4,7 +4,7 @@ import type { ProviderDialect } from "../settings/options.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** The checked settings for requests to the identity provider. */
-export interface ProviderSettings {
+export interface Provider {
   /** The token endpoint (section 4.1). */
   readonly url: URL;
   readonly dialect: ProviderDialect;
@@ -28,7 +28,7 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
-  /** See {@linkcode ProviderSettings.command}. */
+  /** See {@linkcode Provider.command}. */
   command(): string;
   /** Values that must not appear in an error message. */
   readonly secrets: readonly Secret[];

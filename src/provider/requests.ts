@@ -1,4 +1,4 @@
-import type { ProviderRequest, ProviderSettings } from "./protocol.ts";
+import type { Provider, ProviderRequest } from "./protocol.ts";
 import { Secret } from "../platform/secret.ts";
 import type { RenewableTokens } from "./tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";
@@ -8,7 +8,7 @@ export const PASSWORD_FLOW = "USER_PASSWORD_AUTH";
 
 /** Makes the USER_PASSWORD_AUTH request (sections 2.1 and 5.2.2). */
 export async function passwordRequest(
-  provider: ProviderSettings,
+  provider: Provider,
   username: string,
   password: Secret,
 ): Promise<ProviderRequest> {
@@ -28,7 +28,7 @@ export async function passwordRequest(
  * @param hashFor The name for SECRET_HASH; `undefined` for the variant without the hash.
  */
 export async function refreshRequest(
-  provider: ProviderSettings,
+  provider: Provider,
   { refreshToken, learned: { deviceKey } }: RenewableTokens,
   hashFor: string | undefined,
 ): Promise<ProviderRequest> {
@@ -51,7 +51,7 @@ export async function refreshRequest(
  * document does not describe this request, which contains the client secret itself.
  */
 export function rotatingRefreshRequest(
-  provider: ProviderSettings,
+  provider: Provider,
   { refreshToken, learned: { deviceKey } }: RenewableTokens,
 ): ProviderRequest {
   const body = {
@@ -70,7 +70,7 @@ export function rotatingRefreshRequest(
  * @param verifier The values that the provider stores instead of the device's password.
  */
 export function confirmDeviceRequest(
-  provider: ProviderSettings,
+  provider: Provider,
   accessToken: Secret,
   deviceKey: Secret,
   { verifier, salt }: { readonly verifier: string; readonly salt: string },
@@ -89,7 +89,7 @@ export function confirmDeviceRequest(
  * Makes the request that revokes a refresh token. The API document does not describe this request,
  * which contains the client secret itself.
  */
-export function revokeRequest(provider: ProviderSettings, refreshToken: Secret): ProviderRequest {
+export function revokeRequest(provider: Provider, refreshToken: Secret): ProviderRequest {
   const body = { Token: refreshToken.reveal(), ...clientFields(provider) };
   return request(provider, "sign-out", "RevokeToken", body, [refreshToken]);
 }
@@ -99,7 +99,7 @@ export function revokeRequest(provider: ProviderSettings, refreshToken: Secret):
  * not describe this request.
  */
 export function globalSignOutRequest(
-  provider: ProviderSettings,
+  provider: Provider,
   accessToken: Secret,
 ): ProviderRequest {
   const body = { AccessToken: accessToken.reveal() };
@@ -118,12 +118,12 @@ function ownPart(deviceKey: Secret | undefined): Secret | undefined {
  * Returns the fields that identify the client in operations without AuthParameters. These
  * operations take the secret itself instead of a hash.
  */
-function clientFields({ clientId, clientSecret }: ProviderSettings): Record<string, string> {
+function clientFields({ clientId, clientSecret }: Provider): Record<string, string> {
   return { ClientId: clientId, ...(clientSecret && { ClientSecret: clientSecret.reveal() }) };
 }
 
 function initiateAuth(
-  provider: ProviderSettings,
+  provider: Provider,
   authFlow: string,
   parameters: Readonly<Record<string, string>>,
 ): Readonly<Record<string, unknown>> {
@@ -137,7 +137,7 @@ function initiateAuth(
 
 /** Computes SECRET_HASH for a name; returns `undefined` for a public client. */
 export async function secretHash(
-  provider: ProviderSettings,
+  provider: Provider,
   username: string,
 ): Promise<Secret | undefined> {
   const { clientId, clientSecret } = provider;
@@ -150,7 +150,7 @@ export async function secretHash(
  * about the request.
  */
 export function request(
-  provider: ProviderSettings,
+  provider: Provider,
   flow: ProviderRequest["flow"],
   operation: string,
   body: Readonly<Record<string, unknown>>,

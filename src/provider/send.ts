@@ -13,7 +13,7 @@ import {
   type Refused,
 } from "./protocol.ts";
 import { type ConfigError, isTransient, missingPermission } from "../errors/errors.ts";
-import { loadChecks } from "./provider_settings.ts";
+import { loadChecks } from "./provider.ts";
 import { mayReach } from "../settings/permissions.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { retry } from "../platform/retry.ts";

@@ -1,12 +1,11 @@
 import { send } from "./send.ts";
 import type { ProviderRequest } from "./protocol.ts";
 import { globalSignOutRequest, revokeRequest } from "./requests.ts";
-import { resolveProvider } from "./provider_settings.ts";
+import { resolveProvider } from "./provider.ts";
 import { requestRefresh } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { isGoodFor, isRenewable, type Tokens } from "./tokens.ts";
-import type { SessionOptions } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /**
@@ -17,7 +16,6 @@ const LIMIT_MS = 3_000;
 
 /** The account whose sessions end. */
 export interface Account {
-  readonly options: SessionOptions;
   readonly settings: Settings;
   readonly world: World;
 }
@@ -46,7 +44,7 @@ const ACCESS_TOKEN_STAYS = "the access token cannot be revoked and stays valid u
  * @throws The signal's reason, if the signal is aborted.
  */
 export async function endAtProvider(
-  { options, settings, world }: Account,
+  { settings, world }: Account,
   held: readonly (Tokens | undefined)[],
   everywhere: boolean,
   signal: AbortSignal | undefined,
@@ -61,7 +59,7 @@ export async function endAtProvider(
     return { ended: "here", text: ACCESS_TOKEN_STAYS };
   }
   try {
-    const provider = await resolveProvider("sign-out", options, settings);
+    const provider = await resolveProvider("sign-out", settings);
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
     const bestEffort = { signal, isBestEffort: true } as const;

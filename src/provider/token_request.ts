@@ -10,7 +10,7 @@ import { send, type SendOptions, type SendResult } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
-import type { Outcome, ProviderSettings } from "./protocol.ts";
+import type { Outcome, Provider } from "./protocol.ts";
 import { readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
@@ -18,7 +18,7 @@ import type { World } from "../platform/world.ts";
 // A refresh imports only this file on demand. Both re-exported functions are thereby also loaded
 // before anything is sent.
 export { refusalError } from "./refusal_error.ts";
-export { resolveProvider } from "./provider_settings.ts";
+export { resolveProvider } from "./provider.ts";
 
 /** The result of a request for tokens. */
 export interface TokenResult extends SendResult {
@@ -35,7 +35,7 @@ const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2.2). */
 export async function requestLogin(
-  provider: ProviderSettings,
+  provider: Provider,
   username: string,
   password: Secret,
   world: World,
@@ -51,7 +51,7 @@ export async function requestLogin(
  * device; if that fails, the result has a warning.
  */
 export async function loginTokens(
-  provider: ProviderSettings,
+  provider: Provider,
   result: SendResult,
   world: World,
   signal: AbortSignal | undefined,
@@ -90,7 +90,7 @@ export async function loginTokens(
  * @param limitMs Time limit for all requests together.
  */
 export async function requestRefresh(
-  provider: ProviderSettings,
+  provider: Provider,
   held: RenewableTokens,
   username: string | undefined,
   world: World,
@@ -146,7 +146,7 @@ function isUnknownOperation(outcome: Outcome): boolean {
 }
 
 function variantsFor(
-  provider: ProviderSettings,
+  provider: Provider,
   names: Readonly<Record<"username" | "sub" | "login", string | undefined>>,
   known: RefreshVariant | undefined,
 ): RefreshVariant[] {

@@ -1,17 +1,16 @@
 /** The options and resolved settings of a session. */
 import { type Log, logTo } from "../platform/log.ts";
 import { type World, worldOf } from "../platform/world.ts";
-import { dialectOf, endpointText } from "../provider/endpoint.ts";
+import { dialectOf } from "../settings/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import type { SessionStore } from "../settings/session_store.ts";
 import {
   OPTION_TYPES,
   type SessionOptions,
   SETTING_NAMES,
-  SETTINGS,
-  VARIABLES,
+  SETTING_RULES,
 } from "../settings/options.ts";
-import { resolveSettings, type SettingOrigin, type Settings } from "../settings/settings.ts";
+import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Issuer } from "./stored_tokens.ts";
 
@@ -82,14 +81,6 @@ export class Configuration {
     return this.#settings !== undefined;
   }
 
-  /**
-   * Absolute path of the `.env` that stores the session; `undefined` if the session is in memory
-   * only or in a store.
-   */
-  get envFile(): string | undefined {
-    return this.settings.tokenFile;
-  }
-
   /** The tokens that are copied to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
     return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
@@ -97,8 +88,8 @@ export class Configuration {
 
   /** The app client and the provider of this account. */
   get issuer(): Issuer {
-    const { options, settings } = this;
-    const provider = URL.parse(endpointText(options, settings) ?? "")?.origin;
+    const { settings } = this;
+    const provider = URL.parse(settings.endpoint ?? "")?.origin;
     return { clientId: settings.text("clientId"), provider };
   }
 
@@ -134,10 +125,9 @@ export class Configuration {
   #logSettings(settings: Settings, earlier?: Settings): void {
     const { log } = this.world;
     if (log === undefined) return;
-    const origins = originsOf(settings);
-    const { envFile, file: { exists } } = settings;
+    const { envFile, file: { exists }, origins } = settings;
     const isSame = earlier?.file.exists === exists &&
-      JSON.stringify(originsOf(earlier)) === JSON.stringify(origins);
+      JSON.stringify(earlier.origins) === JSON.stringify(origins);
     if (!isSame) {
       log({ event: "settings", ...(envFile !== undefined && { file: envFile }), exists, origins });
     }
@@ -161,24 +151,14 @@ export class Configuration {
   }
 }
 
-/** The source of each setting, by the name of its variable. */
-export function originsOf(settings: Settings): Readonly<Record<string, SettingOrigin>> {
-  const origins: Record<string, SettingOrigin> = {};
-  for (const name of SETTING_NAMES) {
-    const origin = settings.origin(name);
-    if (origin !== undefined) origins[VARIABLES[name]] = origin;
-  }
-  return origins;
-}
-
-function identityOf({ settings, options, ownStore }: Configuration): string {
+function identityOf({ settings, ownStore }: Configuration): string {
   const isInStore = settings.text("store") !== undefined && ownStore === undefined;
   const texts = SETTING_NAMES.map((name) => {
-    const { identity } = SETTINGS[name];
+    const { identity } = SETTING_RULES[name];
     const isPart = identity === "yes" || (identity === "in a store" && isInStore);
     return isPart ? settings.text(name) : undefined;
   });
-  const endpoint = [endpointText(options, settings), dialectOf(options, settings)];
+  const endpoint = [settings.endpoint, dialectOf(settings)];
   const { envFile, trust: { isFound, withheld } } = settings;
   // A change of trust may forbid a host that was allowed to receive the tokens, so the tokens are
   // dropped as for another account.

@@ -2,7 +2,7 @@ import { environment, setVariable } from "../platform/environment.ts";
 import { readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "../platform/claims.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
-import { TOKEN_FILE_VARIABLE, type Trust } from "../settings/trust.ts";
+import { AUDIENCE_VARIABLE, type Trust } from "../settings/trust.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
@@ -25,10 +25,10 @@ export class EnvironmentMirror {
     const { accessToken, refreshToken } = tokens;
     this.#put("ACCESS_TOKEN", accessToken.reveal());
     if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-    // TOKEN_FILE_VARIABLE lets child processes send ACCESS_TOKEN to the hosts in the `.env`, so it
+    // AUDIENCE_VARIABLE lets child processes send ACCESS_TOKEN to the hosts in the `.env`, so it
     // is set only if this session set ACCESS_TOKEN.
     const isPut = this.#mirrored.has("ACCESS_TOKEN");
-    if (isPut && trust.tokenFile !== undefined) this.#put(TOKEN_FILE_VARIABLE, trust.tokenFile);
+    if (isPut && trust.audience !== undefined) this.#put(AUDIENCE_VARIABLE, trust.audience);
   }
 
   /** Removes the values that this session set. */

@@ -7,7 +7,6 @@ import { countFailures } from "../provider/failed_logins.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
-import { endpointText } from "../provider/endpoint.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
@@ -90,16 +89,15 @@ export async function obtainTokens(
   clockOffsetMs?: number,
   support?: StepSupport,
 ): Promise<LoginResult> {
-  const { envFile, isDefault, world } = configuration;
-  if (envFile !== undefined) {
-    const { options: own, settings } = configuration;
-    const command = () => scriptCommand(settings, endpointText(own, settings));
-    const isReadable = settings.file.problem?.code !== "PERMISSION";
-    const missing = missingFilePermission(envFile, command, isReadable);
+  const { isDefault, world } = configuration;
+  const { file, portalUrl, tokenFile } = configuration.settings;
+  if (tokenFile !== undefined) {
+    const command = () => scriptCommand(configuration.settings);
+    const isReadable = file.problem?.code !== "PERMISSION";
+    const missing = missingFilePermission(tokenFile, command, isReadable);
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;
-  const { portalUrl } = configuration.settings;
   const questions = new Questions(world);
   const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
   if (portalToken !== undefined) return fromPortal(portalToken);
@@ -136,7 +134,7 @@ export async function obtainTokens(
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
   const answerers = { questions, onChallenge, asksPerson };
-  return await loginByPassword(configuration, settings, answerers, signal, support);
+  return await loginByPassword(settings, world, answerers, signal, support);
 }
 
 /** The input for this prompt is hidden, because a notebook saves visible input. */
@@ -185,15 +183,14 @@ function isPortalString(text: string): boolean {
 
 /** Logs in with user name and password. Prompts for whatever is missing. */
 async function loginByPassword(
-  configuration: Configuration,
   settings: Settings,
+  world: World,
   answerers: Answerers,
   signal: AbortSignal | undefined,
   support: StepSupport | undefined,
 ): Promise<LoginResult> {
-  const { options, world } = configuration;
   const { questions, asksPerson } = answerers;
-  const provider = await resolveProvider("login", options, settings, !asksPerson);
+  const provider = await resolveProvider("login", settings, !asksPerson);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const refusal = support?.refusal(username);
@@ -214,7 +211,7 @@ async function loginByPassword(
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
     // The user may correct a mistyped password, unless another failure could lock the account.
     if (first && isRejected && known === undefined && !failures.nextLocks) continue;
-    const hints = isRejected ? [originsOf(settings), ...failures.hints] : failures.hints;
+    const hints = isRejected ? [credentialSources(settings), ...failures.hints] : failures.hints;
     throw refusalError("login", result, {}, hints);
   }
 }
@@ -223,7 +220,7 @@ async function loginByPassword(
  * Says where a rejected user name and password came from. A rejection is often caused by a
  * forgotten variable.
  */
-function originsOf(settings: Settings): string {
+function credentialSources(settings: Settings): string {
   const places = {
     option: "given as an option",
     environment: "from the environment",

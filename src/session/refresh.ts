@@ -59,14 +59,14 @@ async function renewInTurn(
   first: RenewableTokens,
   started: number,
 ): Promise<Tokens> {
-  const { session: { notices, configuration: { options, settings, world } } } = keeper;
+  const { session: { notices, configuration: { settings, world } } } = keeper;
   const { reason, signal } = refresh;
   // All code is loaded before the lock is taken and the request is sent, so that code that cannot
   // be loaded does not stop the refresh halfway.
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
-  const provider = await resolveProvider("refresh", options, settings);
+  const provider = await resolveProvider("refresh", settings);
   const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
 
   /** Whether the session now has valid tokens that replace `held`. */

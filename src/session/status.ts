@@ -1,4 +1,4 @@
-import { type Configuration, originsOf } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
@@ -117,7 +117,7 @@ export function statusOf(
     source: tokens?.source ?? "none",
     ...(portalUrl !== undefined && { portalUrl }),
     ...(isSaved && place),
-    settings: originsOf(settings),
+    settings: settings.origins,
     warnings: shown.filter(({ level }) => level === "warning").map(sentenceOf),
     notices: shown,
     asOf: new Date(world.now()),

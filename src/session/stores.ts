@@ -13,7 +13,7 @@ import {
 
 /** Opens the store that the settings select. To support a new kind of store, add it here. */
 export function openStore(session: StoredSession): TokenStore {
-  const { envFile, isByCommand, ownStore, settings } = session.configuration;
+  const { isByCommand, ownStore, settings } = session.configuration;
   const address = settings.text("store");
   if (isByCommand) return memoryStore();
   if (ownStore) {
@@ -31,7 +31,8 @@ export function openStore(session: StoredSession): TokenStore {
     });
   }
   if (settings.trust.withheld) return unsaved(session);
-  return envFile === undefined ? memoryStore() : new EnvStore(envFile, session);
+  const { tokenFile } = settings;
+  return tokenFile === undefined ? memoryStore() : new EnvStore(tokenFile, session);
 }
 
 /** Keeps a session in memory only, because the user has not named the `.env` that was found. */

@@ -1,4 +1,3 @@
-import { endpointText } from "../provider/endpoint.ts";
 import { type AuthError, ConfigError, missingPermission, ProviderError } from "../errors/errors.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { redact, Secret } from "../platform/secret.ts";
@@ -7,6 +6,7 @@ import { isGoodFor, makeTokens, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 import { splitCommand, VARIABLES } from "../settings/options.ts";
 import { scriptCommand } from "../settings/permissions.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import { environment } from "../platform/environment.ts";
 import { type Ended, MAX_OUTPUT, runProgram } from "../platform/run_program.ts";
@@ -37,7 +37,7 @@ export async function tokensByCommand(
     );
   }
   const [program] = command;
-  const ended = await run(configuration, command, limitMs, signal);
+  const ended = await run(settings, command, limitMs, signal);
   switch (ended.kind) {
     case "absent":
       throw failed(
@@ -93,7 +93,7 @@ const DEPTH_VARIABLE = "LC_AUTH_TOKEN_COMMAND_DEPTH";
 const MAX_DEPTH = 3;
 
 async function run(
-  { options, settings }: Configuration,
+  settings: Settings,
   command: readonly [string, ...string[]],
   limitMs: number,
   signal: AbortSignal | undefined,
@@ -113,9 +113,8 @@ async function run(
     return await runProgram(command, { limitMs, signal, env });
   } catch (error) {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    const script = scriptCommand(settings, endpointText(options, settings));
     const flag = `--allow-run=${program}`;
-    throw missingPermission(`get a token from ${program}`, flag, `run: ${script}`);
+    throw missingPermission(`get a token from ${program}`, flag, `run: ${scriptCommand(settings)}`);
   }
 }
 

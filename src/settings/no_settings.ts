@@ -4,7 +4,7 @@ import { infoAt, mayRead } from "../platform/file_info.ts";
 import { folderOf, foldersUp, workingFolder } from "../platform/paths.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
 import { isOfAnotherUser, isProjectRoot, ownEnvFile } from "./env_location.ts";
-import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTINGS, VARIABLES } from "./options.ts";
+import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /**
@@ -15,7 +15,7 @@ import type { Settings } from "./settings.ts";
 export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix }) | undefined {
   const { file, location: { path, kind, searched } } = settings;
   const isComplete = SETTING_NAMES.every((name) =>
-    !SETTINGS[name].required || settings.origin(name) !== undefined
+    !SETTING_RULES[name].required || settings.origin(name) !== undefined
   );
   if (path === undefined || isComplete || settings.tokenFile === undefined) return undefined;
   if (kind === "named") {

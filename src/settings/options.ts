@@ -140,7 +140,7 @@ type TypeName<Value> = Value extends string ? "string"
   : "object";
 
 /** The rules of one setting. */
-export interface Setting<Type extends string = string> {
+export interface SettingRules<Type extends string = string> {
   readonly variable: string;
   /** Types of the option's value. */
   readonly types: readonly Type[];
@@ -300,7 +300,7 @@ const TABLE = {
     secret: true,
   },
 } satisfies {
-  readonly [Name in keyof SessionOptions]?: Setting<TypeName<Required<SessionOptions>[Name]>>;
+  readonly [Name in keyof SessionOptions]?: SettingRules<TypeName<Required<SessionOptions>[Name]>>;
 };
 
 type Table = typeof TABLE;
@@ -314,10 +314,10 @@ export type SecretName = {
 }[SettingName];
 
 /** The rules of each setting, by name. */
-export const SETTINGS: Readonly<Record<SettingName, Setting>> = TABLE;
+export const SETTING_RULES: Readonly<Record<SettingName, SettingRules>> = TABLE;
 
 /** The names of all settings, in the order of the table. */
-export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+export const SETTING_NAMES = Object.keys(SETTING_RULES) as SettingName[];
 
 /** The settings that make up the address of the token endpoint, as a whole or in parts. */
 export const ENDPOINT_NAMES = [
@@ -335,7 +335,7 @@ export const STORE_PORT = "6379";
 
 /** The environment variable of each setting. */
 export const VARIABLES = Object.fromEntries(
-  SETTING_NAMES.map((name) => [name, SETTINGS[name].variable]),
+  SETTING_NAMES.map((name) => [name, SETTING_RULES[name].variable]),
 ) as Readonly<Record<SettingName, string>>;
 
 /** The environment variable with the path of the `.env`. */
@@ -359,7 +359,7 @@ const OTHER_OPTIONS: {
 
 /** The types of all options, by name. */
 export const OPTION_TYPES: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTINGS[name].types])),
+  ...Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTING_RULES[name].types])),
   ...OTHER_OPTIONS,
 };
 

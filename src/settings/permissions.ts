@@ -11,15 +11,8 @@ export interface NeededPermission {
   readonly granted: boolean;
 }
 
-/**
- * Lists the permissions that a script needs with these settings.
- *
- * @param endpoint The token endpoint, if known.
- */
-export function neededPermissions(
-  settings: Settings,
-  endpoint: string | undefined,
-): NeededPermission[] {
+/** Lists the permissions that a script needs with these settings. */
+export function neededPermissions(settings: Settings): NeededPermission[] {
   const command = settings.text("tokenCommand");
   const store = settings.text("store");
   const needed: NeededPermission[] = [];
@@ -38,7 +31,7 @@ export function neededPermissions(
   }
 
   // A session with a token command uses neither the provider nor a store.
-  const sources = command === undefined ? [endpoint, store] : [];
+  const sources = command === undefined ? [settings.endpoint, store] : [];
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
@@ -66,8 +59,8 @@ export function neededPermissions(
 }
 
 /** Returns the command that runs a script with all permissions that it needs. */
-export function scriptCommand(settings: Settings, endpoint: string | undefined): string {
-  const flags = neededPermissions(settings, endpoint).map(({ flag }) =>
+export function scriptCommand(settings: Settings): string {
+  const flags = neededPermissions(settings).map(({ flag }) =>
     /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag
   );
   return `deno run ${flags.join(" ")} script.ts`;

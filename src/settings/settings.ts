@@ -1,6 +1,6 @@
 /**
- * Options, environment and `.env` as one set of settings. `options.ts` lists the settings,
- * `env_location.ts` finds the file, `trust.ts` decides which hosts may receive secrets, and
+ * The values of the settings, from options, environment and `.env`. `options.ts` has the rules of
+ * each setting, `env_location.ts` finds the file, `trust.ts` decides which hosts may receive secrets, and
  * `env_file.ts` reads and edits the file.
  */
 import {
@@ -12,6 +12,7 @@ import {
   orOwnFile,
 } from "./env_location.ts";
 import { type EnvSnapshot, isBeingWritten, readEnvFile } from "./env_file.ts";
+import { endpointText } from "./endpoint.ts";
 import type { Advice } from "../errors/advice.ts";
 import { ConfigError } from "../errors/errors.ts";
 import {
@@ -21,26 +22,22 @@ import {
   INSTEAD_OF_FILE,
   parseTimeout,
   portalAddress,
+  type ProviderDialect,
   type SecretName,
   type SessionOptions,
   SETTING_NAMES,
+  SETTING_RULES,
   type SettingName,
-  SETTINGS,
   VARIABLES,
 } from "./options.ts";
 import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
-import { type Trust, trustIn } from "./trust.ts";
+import { type FoundSetting, type Trust, trustIn } from "./trust.ts";
 
 /** The source of the value of a setting. */
 export type SettingOrigin = "option" | "environment" | "file";
-
-interface FoundSetting {
-  readonly text: Secret;
-  readonly origin: SettingOrigin;
-}
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
@@ -56,6 +53,8 @@ export class Settings {
   readonly location: EnvLocation;
   /** The parts of the `.env` and of the environment that may be used. */
   readonly trust: Trust;
+  /** The dialect that the option `provider` describes, if the option is an object. */
+  readonly ownDialect: ProviderDialect | undefined;
   readonly #found: ReadonlyMap<SettingName, FoundSetting>;
 
   constructor(
@@ -63,11 +62,13 @@ export class Settings {
     file: EnvSnapshot,
     found: ReadonlyMap<SettingName, FoundSetting>,
     trust: Trust,
+    ownDialect: ProviderDialect | undefined,
   ) {
     this.envFile = location.path;
     this.file = file;
     this.location = location;
     this.trust = trust;
+    this.ownDialect = ownDialect;
     this.#found = found;
   }
 
@@ -101,6 +102,11 @@ export class Settings {
     return isElsewhere || this.trust.withheld ? undefined : this.envFile;
   }
 
+  /** The configured token endpoint, unchecked; `undefined` if the settings do not determine it. */
+  get endpoint(): string | undefined {
+    return endpointText(this);
+  }
+
   /**
    * The time limit of one login or refresh in milliseconds. The default applies if the setting
    * cannot be used.
@@ -117,6 +123,16 @@ export class Settings {
   /** Returns where the value of a setting came from; `undefined` if the setting is not set. */
   origin(name: SettingName): SettingOrigin | undefined {
     return this.#found.get(name)?.origin;
+  }
+
+  /** The source of each setting that is set, by the name of its variable. */
+  get origins(): Readonly<Record<string, SettingOrigin>> {
+    return Object.fromEntries(
+      SETTING_NAMES.flatMap((name) => {
+        const origin = this.origin(name);
+        return origin === undefined ? [] : [[VARIABLES[name], origin]];
+      }),
+    );
   }
 
   /** Names the place where a setting is set, for messages. */
@@ -185,18 +201,15 @@ export function resolveSettings(
     }
   }
   const usesTokens = isDefault && options.exportEnv !== "none";
-  const trust = trustIn(location, file, (name) => readable(found.get(name)), usesTokens);
+  const trust = trustIn(location, file, (name) => found.get(name), usesTokens);
   for (const name of trust.withheld?.names ?? []) found.delete(name);
-  return new Settings(location, file, found, trust);
+  const ownDialect = typeof options.provider === "object" ? options.provider : undefined;
+  return new Settings(location, file, found, trust, ownDialect);
 }
 
 function isEndpointName(name: SettingName): boolean {
   const names: readonly SettingName[] = ENDPOINT_NAMES;
   return names.includes(name);
-}
-
-function readable(setting: FoundSetting | undefined) {
-  return setting && { text: setting.text.reveal(), origin: setting.origin };
 }
 
 /**
@@ -216,14 +229,14 @@ function mayStandIn(
   name: SettingName,
   isDefault: boolean,
 ): boolean {
-  const { readFrom } = SETTINGS[name];
+  const { readFrom } = SETTING_RULES[name];
   if (readFrom === "environment and file") return true;
   return origin === "environment" && (isDefault || readFrom === "environment");
 }
 
 /** Whether blank text is a value. If not, blank text means that the setting is not set. */
 function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boolean {
-  const { blank } = SETTINGS[name];
+  const { blank } = SETTING_RULES[name];
   if (blank === "value if empty") return text === "";
   return blank === "value as an option" && origin === "option";
 }
@@ -285,7 +298,7 @@ function credentialsOf(
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value)) return SETTINGS[name].listText?.(value) ?? value.join(",");
+  if (Array.isArray(value)) return SETTING_RULES[name].listText?.(value) ?? value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
   // Only the origin of an object matters here; the object itself is read from the options.
   return "an object";
@@ -293,7 +306,7 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
 
 /** @throws {ConfigError} `INVALID_SETTING` if the value contains a control character. */
 function clean(name: SettingName, value: string): string {
-  if (SETTINGS[name].verbatim) return value;
+  if (SETTING_RULES[name].verbatim) return value;
   const trimmed = value.trim();
   // deno-lint-ignore no-control-regex -- a control character must not reach a header or a URL
   if (/[\u0000-\u001f\u007f]/.test(trimmed)) {

@@ -6,7 +6,7 @@ import type { Advice, Fix } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
 import { whyNoSettings } from "./no_settings.ts";
-import { SETTING_NAMES, type SettingName, SETTINGS, VARIABLES } from "./options.ts";
+import { SETTING_NAMES, SETTING_RULES, type SettingName, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /** A guess at what the user meant by a setting. */
@@ -66,7 +66,7 @@ function cutValues(settings: Settings): Suggestion[] {
     const isApart = /\s$/.test(value) && value.trim() !== "";
     // After a blank, a # almost always begins a comment. Only secrets are reported in this case,
     // because a secret that was cut off is hard to notice.
-    if (isApart ? !SETTINGS[about].secret : next === "" || /\s$/.test(value)) continue;
+    if (isApart ? !SETTING_RULES[about].secret : next === "" || /\s$/.test(value)) continue;
     found.set(key, {
       about,
       problem: `${key} in the .env ends before a #`,

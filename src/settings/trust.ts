@@ -13,6 +13,7 @@ import { ENDPOINT_NAMES, ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "
 import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
+import type { Secret } from "../platform/secret.ts";
 
 /** The settings with the hosts that receive secrets. */
 const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
@@ -25,12 +26,15 @@ const SECRETS = ["password", "clientSecret", "tokenCommand", "store"] as const;
  * meant. A session sets this variable together with `ACCESS_TOKEN`, so that a child process in the
  * same folder may send the token to these hosts.
  */
-export const TOKEN_FILE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
+export const AUDIENCE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
 
-/** Returns the text and the source of a setting. */
-type Found = (
-  name: SettingName,
-) => { readonly text: string; readonly origin: string } | undefined;
+/** The value and the source of a setting. */
+export interface FoundSetting {
+  readonly text: Secret;
+  readonly origin: "option" | "environment" | "file";
+}
+
+type Found = (name: SettingName) => FoundSetting | undefined;
 
 /** Hosts in a found `.env` that receive nothing as long as the environment contains secrets. */
 export interface Withheld extends Advice {
@@ -44,8 +48,8 @@ export interface Trust {
   readonly withheld?: Withheld;
   /** Whether the hosts in a found file are used, but not the tokens from the environment. */
   readonly isFound: boolean;
-  /** The value of {@linkcode TOKEN_FILE_VARIABLE}; `undefined` if no host in the file is used. */
-  readonly tokenFile?: string;
+  /** The value of {@linkcode AUDIENCE_VARIABLE}; `undefined` if no host in the file is used. */
+  readonly audience?: string;
 }
 
 /**
@@ -61,14 +65,14 @@ export function trustIn(
 ): Trust {
   const names = RECEIVERS.filter((name) => found(name)?.origin === "file");
   if (names.length === 0 || path === undefined) return { isFound: false };
-  const hosts = RECEIVERS.map((name) => names.includes(name) ? found(name)?.text : "");
-  const tokenFile = [path, ...hosts].join(" ").trim();
-  if (kind === "named" || kind === "own") return { isFound: false, tokenFile };
+  const hosts = RECEIVERS.map((name) => names.includes(name) ? found(name)?.text.reveal() : "");
+  const audience = [path, ...hosts].join(" ").trim();
+  if (kind === "named" || kind === "own") return { isFound: false, audience };
   const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
     .map((name) => VARIABLES[name]);
-  const isChild = foreignVariable(TOKEN_FILE_VARIABLE) === tokenFile;
-  if (usesTokens && !isChild) secrets.push(...tokensInUse(file, found("clientId")?.text));
-  if (secrets.length === 0) return { isFound: !isChild, tokenFile };
+  const isChild = foreignVariable(AUDIENCE_VARIABLE) === audience;
+  if (usesTokens && !isChild) secrets.push(...tokensInUse(file, found("clientId")?.text.reveal()));
+  if (secrets.length === 0) return { isFound: !isChild, audience };
   const variables = names.map((name) => VARIABLES[name]).join(" and ");
   return {
     isFound: false,
@@ -85,8 +89,9 @@ export function trustIn(
 
 /** Whether a secret comes from the environment and is not also in the file. */
 function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, found: Found) {
-  const { text, origin } = found(name) ?? {};
-  if (origin !== "environment" || text === "") return false;
+  const setting = found(name);
+  const text = setting?.text.reveal();
+  if (setting?.origin !== "environment" || text === "") return false;
   // A command or a store cannot be set in a file.
   return name === "tokenCommand" || name === "store" || values.get(VARIABLES[name]) !== text;
 }

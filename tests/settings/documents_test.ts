@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,
   SETTING_NAMES,
-  SETTINGS,
+  SETTING_RULES,
   VARIABLES,
 } from "../../src/settings/options.ts";
 import { LOG_VARIABLE } from "../../src/platform/log.ts";
@@ -31,7 +31,9 @@ function assertSame(found: readonly string[], wanted: readonly string[], where: 
   assertEquals(found.filter((each) => !wanted.includes(each)), [], `not expected in ${where}`);
 }
 
-const OF_FILE = SETTING_NAMES.filter((name) => SETTINGS[name].readFrom === "environment and file");
+const OF_FILE = SETTING_NAMES.filter((name) =>
+  SETTING_RULES[name].readFrom === "environment and file"
+);
 
 Deno.test("docs/settings.md lists exactly the settings that exist, with their variables", () => {
   const listed = settingRows().flatMap(({ options, variables }) =>

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { Configuration } from "../../src/session/configuration.ts";
-import { SETTING_NAMES, type SettingName, SETTINGS } from "../../src/settings/options.ts";
+import { SETTING_NAMES, SETTING_RULES, type SettingName } from "../../src/settings/options.ts";
 import { withOnly } from "../support/bare_session.ts";
 
 /** Whether tokens stay when the options change. */
@@ -34,7 +34,7 @@ Deno.test("a changed endpoint, client, command or store drops the tokens", async
     ];
     assertEquals(decisive(parts), [...ofEndpoint, ...own]);
     assertEquals(
-      SETTING_NAMES.filter((name) => SETTINGS[name].identity === "endpoint"),
+      SETTING_NAMES.filter((name) => SETTING_RULES[name].identity === "endpoint"),
       ofEndpoint,
     );
     // With authUrl, the parts of an endpoint have no effect.

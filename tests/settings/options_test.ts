@@ -1,7 +1,7 @@
 /** The words of `AUTH_TOKEN_COMMAND`. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { SETTINGS, splitCommand } from "../../src/settings/options.ts";
+import { SETTING_RULES, splitCommand } from "../../src/settings/options.ts";
 
 Deno.test("splitCommand() splits a line at spaces outside quotes, and interprets nothing else", () => {
   const cases: [string, string[] | undefined][] = [
@@ -23,7 +23,7 @@ Deno.test("splitCommand() splits a line at spaces outside quotes, and interprets
 });
 
 Deno.test("splitCommand() restores the words of a tokenCommand array", () => {
-  const { listText } = SETTINGS.tokenCommand;
+  const { listText } = SETTING_RULES.tokenCommand;
   const word = fc.string({ unit: fc.constantFrom(..."ab'\" \\$") });
   fc.assert(
     fc.property(fc.array(word), (args) => {

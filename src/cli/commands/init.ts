@@ -10,7 +10,7 @@ import { environment } from "../../platform/environment.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { readVisible } from "../../platform/terminal.ts";
-import { endpointText } from "../../provider/endpoint.ts";
+import { endpointText } from "../../settings/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
 import { nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
 import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
@@ -141,7 +141,7 @@ function globalFile(): string {
 /** Returns the hosts to which a client with these settings sends the password and the token. */
 function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
   const text = (name: SettingName) => lines.get(VARIABLES[name])?.trim() || undefined;
-  const host = URL.parse(endpointText({}, { text }) ?? "")?.host;
+  const host = URL.parse(endpointText({ text }) ?? "")?.host;
   return { password: host ? [host] : [], token: apiHosts(text) };
 }
 

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from "../../provider/protocol.ts";
+import type { Provider } from "../../provider/protocol.ts";
 import type { TokenResult } from "../../provider/token_request.ts";
 import type { Tokens } from "../../provider/tokens.ts";
 import type { ConfigError } from "../../errors/errors.ts";
@@ -19,7 +19,7 @@ export interface LoginResult {
 
 /** A login by user name and password. */
 export interface PasswordLogin {
-  readonly provider: ProviderSettings;
+  readonly provider: Provider;
   readonly world: World;
   readonly settings: Settings;
   /** The name that the user typed or configured. */

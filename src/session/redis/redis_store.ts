@@ -95,7 +95,7 @@ export class RedisStore implements TokenStore {
    */
   static async open(session: StoredSession): Promise<RedisStore> {
     const { configuration, notices } = session;
-    const address = storeAddress(configuration);
+    const address = storeAddress(configuration.settings);
     const seal = address.key && await Seal.with(address.key);
     if (address.isOpen) {
       notices.set(

@@ -1,9 +1,8 @@
-import { endpointText } from "../../provider/endpoint.ts";
 import { isLoopback } from "../../platform/transport.ts";
 import { hostAndPort, mayReach, scriptCommand } from "../../settings/permissions.ts";
 import { ConfigError, missingPermission } from "../../errors/errors.ts";
 import type { Secret } from "../../platform/secret.ts";
-import type { Configuration } from "../configuration.ts";
+import type { Settings } from "../../settings/settings.ts";
 
 /** The checked address of a store, and the session's record in that store. */
 export interface StoreAddress {
@@ -24,7 +23,7 @@ export interface StoreAddress {
 }
 
 /** @throws {ConfigError} `INVALID_SETTING` or `PERMISSION` if the address cannot be used. */
-export function storeAddress({ options, settings }: Configuration): StoreAddress {
+export function storeAddress(settings: Settings): StoreAddress {
   const url = urlIn(settings.text("store") ?? "");
   if (url === undefined) {
     throw invalid(
@@ -41,15 +40,13 @@ export function storeAddress({ options, settings }: Configuration): StoreAddress
       "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
     );
   }
-  const endpoint = endpointText(options, settings);
   if (!mayReach(url)) {
-    const command = scriptCommand(settings, endpoint);
-    const flag = `--allow-net=${host}`;
-    throw missingPermission(`use AUTH_STORE (store) at ${host}`, flag, `run: ${command}`);
+    const action = `use AUTH_STORE (store) at ${host}`;
+    throw missingPermission(action, `--allow-net=${host}`, `run: ${scriptCommand(settings)}`);
   }
   const account = decodeURIComponent(url.hash.slice(1)) || settings.text("username");
   url.hash = "";
-  const parts = [URL.parse(endpoint ?? "")?.host, settings.text("clientId"), account];
+  const parts = [URL.parse(settings.endpoint ?? "")?.host, settings.text("clientId"), account];
   const name = parts.map((part) => encodeURIComponent(part ?? "")).join(":");
   // The 2 is the version of the record's format. The braces make Redis keep all keys of a session
   // on one node of a cluster.

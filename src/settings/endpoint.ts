@@ -1,5 +1,4 @@
-import type { ProviderDialect, SessionOptions } from "../settings/options.ts";
-import type { Settings } from "../settings/settings.ts";
+import type { ProviderDialect, SettingName } from "./options.ts";
 
 /** The dialects of the two known deployments of the protocol (section 4.1). */
 const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderDialect>> = {
@@ -17,15 +16,19 @@ const DIALECTS: Readonly<Record<"vendor" | "aws", ProviderDialect>> = {
   },
 };
 
+/** The settings that determine the endpoint. */
+interface EndpointSettings {
+  text(name: SettingName): string | undefined;
+  /** The dialect that the option `provider` describes, if the option is an object. */
+  readonly ownDialect?: ProviderDialect | undefined;
+}
+
 /**
  * Returns the configured dialect, or else the dialect that matches the host; `undefined` for an
  * unknown name.
  */
-export function dialectOf(
-  options: SessionOptions,
-  settings: Pick<Settings, "text">,
-): ProviderDialect | undefined {
-  if (typeof options.provider === "object") return options.provider;
+export function dialectOf(settings: EndpointSettings): ProviderDialect | undefined {
+  if (settings.ownDialect) return settings.ownDialect;
   const name = settings.text("provider");
   if (name === "vendor" || name === "aws") return DIALECTS[name];
   if (name !== undefined) return undefined;
@@ -38,18 +41,15 @@ export function dialectOf(
  * Whether a host, or the last part of a host name, uses the `aws` dialect. Regions in China have a
  * separate domain.
  */
-export function isAwsHost(host: string): boolean {
+function isAwsHost(host: string): boolean {
   return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
 }
 
 /** Returns the configured token endpoint without checking it, for display and comparison. */
-export function endpointText(
-  options: SessionOptions,
-  settings: Pick<Settings, "text">,
-): string | undefined {
+export function endpointText(settings: EndpointSettings): string | undefined {
   const whole = settings.text("authUrl");
   if (whole !== undefined) return whole;
-  const dialect = dialectOf(options, settings);
+  const dialect = dialectOf(settings);
   const host = settings.text("providerHost") ?? dialect?.host;
   const region = settings.text("region");
   const inChina = dialect === DIALECTS.aws && region?.startsWith("cn-");

@@ -2,14 +2,13 @@ import { ConfigError } from "../errors/errors.ts";
 import { type Advice, fixText } from "../errors/advice.ts";
 import {
   ENDPOINT_NAMES,
-  type SessionOptions,
   SETTING_NAMES,
+  SETTING_RULES,
   type SettingName,
-  SETTINGS,
   VARIABLES,
 } from "../settings/options.ts";
-import { dialectOf, endpointText } from "./endpoint.ts";
-import { DOING, type ProviderRequest, type ProviderSettings } from "./protocol.ts";
+import { dialectOf } from "../settings/endpoint.ts";
+import { DOING, type Provider, type ProviderRequest } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
@@ -39,11 +38,10 @@ export interface SettingsFault extends Advice {
  */
 export async function resolveProvider(
   flow: ProviderRequest["flow"],
-  options: SessionOptions,
   settings: Settings,
   needsCredentials = false,
-): Promise<ProviderSettings> {
-  const resolved = await resolve(options, settings, needsCredentials);
+): Promise<Provider> {
+  const resolved = await resolve(settings, needsCredentials);
   if (!("code" in resolved)) return resolved;
   // A login has no token yet, so its error says that the address is missing, not that it is
   // refused.
@@ -55,37 +53,31 @@ export async function resolveProvider(
  * Says why these settings cannot be used for a request to the provider; returns `undefined` if the
  * settings can be used.
  */
-export async function settingsFault(
-  options: SessionOptions,
-  settings: Settings,
-): Promise<SettingsFault | undefined> {
-  const resolved = await resolve(options, settings, false);
+export async function settingsFault(settings: Settings): Promise<SettingsFault | undefined> {
+  const resolved = await resolve(settings, false);
   return "code" in resolved ? resolved : undefined;
 }
 
 async function resolve(
-  options: SessionOptions,
   settings: Settings,
   needsCredentials: boolean,
-): Promise<ProviderSettings | SettingsFault> {
-  const endpoint = endpointText(options, settings);
-  const command = () => scriptCommand(settings, endpoint);
+): Promise<Provider | SettingsFault> {
+  const { endpoint, ownDialect } = settings;
   const missing: SettingName[] = endpoint === undefined ? ["authUrl"] : [];
   for (const name of SETTING_NAMES) {
-    if (SETTINGS[name].required && settings.text(name) === undefined) missing.push(name);
+    if (SETTING_RULES[name].required && settings.text(name) === undefined) missing.push(name);
   }
   if (needsCredentials) missing.push(...missingCredentials(settings));
   if (missing.length > 0) return await missingSettings(missing, settings);
 
   const checks = await importChecks();
   if (checks === undefined) return PACKAGE_UNAVAILABLE;
-  const dialect = dialectOf(options, settings);
+  const dialect = dialectOf(settings);
   const { values, problems } = checks.checkSettings((name) => {
     if (name === "authUrl") return endpoint;
     if (name !== "provider") return settings.text(name);
-    if (typeof options.provider === "object") return options.provider;
     // Built-in dialects need no check.
-    return dialect === undefined ? settings.text(name) : undefined;
+    return ownDialect ?? (dialect === undefined ? settings.text(name) : undefined);
   });
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
   const { authUrl, clientId, userPoolId, refreshSecretHash } = values;
@@ -97,7 +89,7 @@ async function resolve(
     userPoolId,
     refreshSecretHash: refreshSecretHash ?? "auto",
     timeoutMs: settings.timeoutMs,
-    command,
+    command: () => scriptCommand(settings),
   };
 }
 

@@ -18,7 +18,7 @@ const RARE = [
   ...["src/provider/answer_challenge.ts", "src/provider/challenges.ts"],
   ...["src/provider/read_refusal.ts", "src/provider/refusal_error.ts", "src/provider/refusals.ts"],
   ...["src/platform/prompt.ts", "src/platform/live_line.ts", "src/platform/run_program.ts"],
-  ...["src/api/redirects.ts", "src/settings/permissions.ts"],
+  ...["src/api/network_error.ts", "src/api/redirects.ts", "src/settings/permissions.ts"],
 ];
 
 /**

@@ -1,3 +1,4 @@
+/** The session, as calls to the API see it: settings and tokens. */
 import type { Advice } from "../errors/advice.ts";
 import type { World } from "../platform/world.ts";
 import type { Tokens } from "../provider/tokens.ts";

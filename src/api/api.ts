@@ -1,3 +1,4 @@
+/** What `fetchJson()` and downloads need in order to call the API. */
 import type { ApiAccount } from "./account.ts";
 import { accessOf, droppedPath } from "./api_access.ts";
 import { fetchWithToken } from "./auth_fetch.ts";

@@ -1,3 +1,4 @@
+/** Decides which addresses may receive the token. */
 import { fixText } from "../errors/advice.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";

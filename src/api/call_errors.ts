@@ -26,6 +26,7 @@ interface Details {
   readonly cause?: unknown;
 }
 
+/** The errors of one call. */
 export class CallErrors {
   constructor(
     readonly api: Api,

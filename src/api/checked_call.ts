@@ -1,3 +1,4 @@
+/** Sends the requests of `fetchJson()` and downloads, and ends those that bring no data. */
 import type { Api } from "./api.ts";
 import { CallErrors, MAX_BODY_LENGTH } from "./call_errors.ts";
 import { CallSecrets } from "./call_secrets.ts";
@@ -6,7 +7,6 @@ import { type ApiRequest, requestOf } from "./request.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { readUpTo } from "../platform/body.ts";
 import { IdleWatch, Stalled } from "../platform/idle.ts";
-import type { Timing } from "../platform/world.ts";
 import type { ApiError } from "../errors/errors.ts";
 
 /**
@@ -14,7 +14,6 @@ import type { ApiError } from "../errors/errors.ts";
  * and ends it when no data arrives for too long.
  */
 export class CheckedCall {
-  readonly timing: Timing;
   readonly request: ApiRequest;
   readonly secrets: CallSecrets;
   readonly errors: CallErrors;
@@ -35,7 +34,6 @@ export class CheckedCall {
     readonly signal: AbortSignal | undefined,
     readonly idleMs: number,
   ) {
-    this.timing = api.timing;
     this.request = requestOf(api, input, init);
     this.secrets = new CallSecrets(this.request);
     this.errors = new CallErrors(api, this.request, this.secrets);
@@ -46,7 +44,7 @@ export class CheckedCall {
   async send(headers: HeadersInit): Promise<Response> {
     this.release();
     const { input, init, address } = this.request;
-    const watch = this.#watch = new IdleWatch(this.timing, this.idleMs, this.signal);
+    const watch = this.#watch = new IdleWatch(this.api.timing, this.idleMs, this.signal);
     try {
       const sent = this.api.fetch(input, { ...init, headers }, watch.signal, (to, tokens) => {
         this.sentTo = to;

@@ -1,3 +1,4 @@
+/** Calls the API and parses the response as JSON. Repeats a call that the API was too busy for. */
 import type { Api } from "./api.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { strictText } from "./charset.ts";
@@ -20,17 +21,11 @@ export interface FetchJsonInit extends RequestInit {
   idleTimeoutMs?: number;
 }
 
+/** The options that `fetch` does not have. */
+const OWN_OPTIONS = { retries: "number", retryWithinMs: "number", idleTimeoutMs: "number" };
+
 /** Options for which a misspelled name is an error. */
-const OPTIONS = [
-  "method",
-  "headers",
-  "body",
-  "signal",
-  "redirect",
-  "retries",
-  "retryWithinMs",
-  "idleTimeoutMs",
-];
+const OPTIONS = ["method", "headers", "body", "signal", "redirect", ...Object.keys(OWN_OPTIONS)];
 
 const IN_THE_PATH = "put them into the path: `/v1/stations?${new URLSearchParams({ … })}`";
 const AS_BODY = 'write method: "POST", body: JSON.stringify(…), and the header content-type';
@@ -75,14 +70,14 @@ export async function fetchParsed<T>(
   const call = new CheckedCall(api, input, init, signal, idleTimeout(init.idleTimeoutMs));
   const headers = new Headers(call.request.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
-  const { request, timing } = call;
+  const { timing } = api;
 
   /** The pause before the next request; `undefined` if no request follows. */
   function pauseAfter(attempt: number, refusal?: Response): number | undefined {
     const waitMs = retryAfterMs(refusal?.headers, timing.now());
     const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, timing.random);
     const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
-    if (!mayPass || !request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
+    if (!mayPass || !call.request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
     leftMs -= pauseMs;
     return pauseMs;
   }
@@ -101,7 +96,8 @@ export async function fetchParsed<T>(
         const pauseMs = pauseAfter(attempt);
         if (pauseMs !== undefined) return { pauseMs, why: error.message };
         const tried = attempt > 1 ? `, ${attempt} times in a row` : "";
-        const problem = `Cannot ${request.method} ${request.url} (${error.message}${tried})`;
+        const { method, url } = call.request;
+        const problem = `Cannot ${method} ${url} (${error.message}${tried})`;
         throw call.errors.make("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
       }
     });
@@ -115,11 +111,7 @@ function checkInit(init: FetchJsonInit): void {
     throw typeError("fetchJson() takes an object of options");
   }
   const { retries, retryWithinMs, idleTimeoutMs } = init;
-  checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, {
-    retries: ["number"],
-    retryWithinMs: ["number"],
-    idleTimeoutMs: ["number"],
-  });
+  checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, OWN_OPTIONS);
   for (const name of Object.keys(init)) {
     if (OPTIONS.includes(name)) continue;
     const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;

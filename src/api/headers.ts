@@ -1,3 +1,4 @@
+/** The headers of a call: those of the user, and the one with the token. */
 import { typeError } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 

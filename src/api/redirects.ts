@@ -1,3 +1,4 @@
+/** Follows redirects. No token and no body is sent to another origin. */
 import { ConfigError, typeError } from "../errors/errors.ts";
 
 const MAX_REDIRECTS = 20;

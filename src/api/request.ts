@@ -1,3 +1,4 @@
+/** Checks the request of `fetchJson()` or a download. */
 import type { Api } from "./api.ts";
 import { checkedHeaders } from "./headers.ts";
 import { isPlainObject } from "./prepared_call.ts";

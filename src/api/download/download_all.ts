@@ -1,3 +1,4 @@
+/** Downloads many files, a few at once. */
 import type { Api } from "../api.ts";
 import {
   checkIfExists,

@@ -1,3 +1,4 @@
+/** What simultaneous downloads share: hosts, pauses and the limit of transfers. */
 import { Hosts } from "./hosts.ts";
 import { unlessAborted } from "../../platform/abort.ts";
 import { Pauses } from "../../platform/pauses.ts";

@@ -1,3 +1,5 @@
+/** Limits how often downloads ask a host that does not respond. */
+
 /** Maximum number of consecutive requests without new data. */
 export const MAX_FRUITLESS = 6;
 /**

@@ -1,3 +1,4 @@
+/** Writes a download to a pipe or a device. */
 import { NO_VERSION, type Version } from "./version.ts";
 import { unlessAborted } from "../../platform/abort.ts";
 

@@ -1,3 +1,4 @@
+/** The file that a download writes to until the download is complete. */
 import { type Digest, NO_VERSION, type Version } from "./version.ts";
 import { fileExists, isFolder } from "../save_errors.ts";
 import { Outlet } from "./outlet.ts";

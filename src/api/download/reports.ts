@@ -1,3 +1,4 @@
+/** Limits how often progress is reported. */
 import type { Clocks } from "../../platform/world.ts";
 
 const REPORT_MS = 100;

@@ -1,3 +1,4 @@
+/** The transfer of one file: which request comes next, and what its response means. */
 import type { DownloadGroup } from "./download_group.ts";
 import { MAX_FRUITLESS } from "./hosts.ts";
 import { Outlet } from "./outlet.ts";
@@ -79,13 +80,13 @@ export class Transfer {
 
   async run(): Promise<void> {
     this.#report();
-    const { call: { timing, signal }, group: { pauses } } = this;
-    await retry(timing, signal, () => this.#next(), pauses);
+    const { call: { api, signal }, group } = this;
+    await retry(api.timing, signal, () => this.#next(), group.pauses);
   }
 
   /** Sends one request. If the file is still incomplete, decides when the next one follows. */
   async #next(): Promise<Attempt<void>> {
-    const { call: { request, signal, timing }, group, target } = this;
+    const { call: { api, request, signal }, group, target } = this;
     await group.turn(signal);
     const setback = await this.#attempt();
     if (setback === undefined) return { done: undefined };
@@ -99,7 +100,7 @@ export class Transfer {
     }
     const usual = this.#fruitless === 0
       ? 0
-      : backoffMs(this.#fruitless, FIRST_PAUSE_MS, timing.random);
+      : backoffMs(this.#fruitless, FIRST_PAUSE_MS, api.timing.random);
     const { why, pauseMs = usual, isBusy } = setback;
     if (!isBusy) return { pauseMs, why };
     group.hold(pauseMs, why);
@@ -244,7 +245,7 @@ export class Transfer {
     const { call, group } = this;
     const { status } = response;
     const attempts = this.#fruitless + 1;
-    const waitMs = retryAfterMs(response.headers, call.timing.now());
+    const waitMs = retryAfterMs(response.headers, call.api.timing.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
     const isFromStore = isElsewhere(response, call.request.address);

@@ -71,21 +71,13 @@ function assertWhole({ file, server }: World): void {
 }
 
 Deno.test("download() survives dropped connections and expired tokens", () => {
-  const spent = new Set<string>();
-  let previous = "";
   const content = contentOf(12_000_000);
   return inWorld({
     content,
     dropAfter: 1_000_000,
     headers: { "repr-digest": `sha-256=:${sha256(content)}:` },
     // Each connection outlives its token.
-    instead: ({ authorization = "" }) => {
-      if (authorization !== previous) spent.add(previous);
-      previous = authorization;
-      if (spent.has(authorization)) return "401 Unauthorized";
-      spent.add(authorization);
-      return undefined;
-    },
+    instead: (_, count) => count % 2 === 0 ? "401 Unauthorized" : undefined,
   }, async (world) => {
     const { server, get, folder, pauses } = world;
     const seen: number[] = [];
@@ -340,7 +332,6 @@ test(
 const encodings: [string, isDecoded: boolean][] = [
   ["GZIP", true],
   ["deflate", false],
-  ["gzip, gzip", false],
 ];
 for (const [encoding, isDecoded] of encodings) {
   test(

@@ -169,58 +169,46 @@ Deno.test("ApiError.body is the body of the response, up to 64 KiB", async () =>
   }
 });
 
-/** `ApiError.body` if the response repeats parts of the request. */
-async function echoed(echo: (token: string) => BodyInit, headers = {}): Promise<unknown> {
-  let token = "";
-  await using world = await signedIn({
-    api: (request) => {
-      token = request.headers.get("authorization")?.replace("bearer ", "") ?? "";
-      return new Response(echo(token), { status: 422, headers: { "content-type": "text/plain" } });
-    },
+const WITHHELD = "[withheld: it repeats a secret]";
+const escaped = (text: string) =>
+  [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+const repeated: [what: string, echo: (token: string) => string, body: unknown][] = [
+  [
+    "a value in JSON",
+    (token) => JSON.stringify({ error: "bad day", seen: `bearer ${token}`, days: [1, null] }),
+    { error: "bad day", seen: "bearer [secret]", days: [1, null] },
+  ],
+  ["a name in JSON", (token) => JSON.stringify({ [token]: [token] }), { "[secret]": ["[secret]"] }],
+  ["escaped characters", (token) => `{"a":"x\\n","b":"${escaped(token)}"}`, {
+    a: "x\n",
+    b: "[secret]",
+  }],
+  ["a number in JSON", () => '{"sig":1234567890,"n":-1.5e3}', { sig: "[secret]", n: -1500 }],
+  ["text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
+  ["a header and the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],
+  ["a part of the token", (token) => token.slice(5, 40), WITHHELD],
+  ["an encoded token", (token) => JSON.stringify(["bad day", `Basic ${btoa(token)}`]), [
+    "bad day",
+    WITHHELD,
+  ]],
+];
+for (const [what, echo, body] of repeated) {
+  Deno.test(`ApiError.body replaces a secret that the response repeats: ${what}`, async () => {
+    let token = "";
+    await using world = await signedIn({
+      api: ({ headers }) => {
+        token = headers.get("authorization")?.replace("bearer ", "") ?? "";
+        const type = { "content-type": "text/plain" };
+        return new Response(echo(token), { status: 422, headers: type });
+      },
+    });
+    const headers = { "x-api-key": "key-of-the-user" };
+    const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
+    const error = await rejection(call) as ApiError;
+    assertEquals(error.body, body);
+    assertEquals(repeatedPart(JSON.stringify(error.body), [token]), undefined);
   });
-  const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
-  const { body } = await rejection(call) as ApiError;
-  assertEquals(repeatedPart(JSON.stringify(body), [token]), undefined);
-  return body;
 }
-
-Deno.test("ApiError.body replaces the secrets that a response repeats", async () => {
-  const json = (value: (token: string) => unknown) => (token: string) =>
-    JSON.stringify(value(token));
-  const escaped = (text: string) =>
-    [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
-  const bodies: [(token: string) => string, unknown][] = [
-    [
-      json((token) => ({ error: "bad day", seen: `bearer ${token}`, days: [1, null, "2"] })),
-      { error: "bad day", seen: "bearer [secret]", days: [1, null, "2"] },
-    ],
-    [json((token) => ({ [token]: [`${token} and ${token}`] })), {
-      "[secret]": ["[secret] and [secret]"],
-    }],
-    [(token) => `{"a":"x\\n","b":"${escaped(token)}"}`, { a: "x\n", b: "[secret]" }],
-    [(token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
-  ];
-  for (const [echo, body] of bodies) assertEquals(await echoed(echo), body);
-  const headers = { "x-api-key": "key-of-the-user" };
-  assertEquals(
-    await echoed(() => "key-of-the-user, sig 1234567890", headers),
-    "[secret], sig [secret]",
-  );
-  assertEquals(await echoed(() => '{"sig":1234567890,"n":-1.5e3}'), { sig: "[secret]", n: -1500 });
-});
-
-Deno.test("ApiError.body withholds a text that repeats an encoded token or a part of one", async () => {
-  const withheld = "[withheld: it repeats a secret]";
-  const forms: ((token: string) => string)[] = [
-    (token) => token.slice(5, 40),
-    (token) => `Basic ${btoa(token)}`,
-    (token) => [...token].map((char) => `%${char.charCodeAt(0).toString(16)}`).join(""),
-  ];
-  for (const form of forms) {
-    const json = (token: string) => JSON.stringify({ error: "bad day", seen: [form(token)] });
-    assertEquals(await echoed(json), { error: "bad day", seen: [withheld] });
-  }
-});
 
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [

@@ -16,7 +16,7 @@ import { printing } from "../support/token_command.ts";
 
 const { AuthError, createSession } = module;
 
-/** Repeats in an error everything secret that came with the request. */
+/** An error response that repeats every secret of the request. */
 const echo: Canned = (asked) => {
   const sent = Object.values<string>(JSON.parse(asked.body).AuthParameters);
   const [secret = ""] = sent.filter((text) => text !== SETTINGS.username);
@@ -27,7 +27,7 @@ const echo: Canned = (asked) => {
   return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers);
 };
 
-/** Repeats in a response a part of the request: a header, or else its address. */
+/** A response that repeats a header of the request, or else its address. */
 const echoOfCall = (status: number, header?: string): Canned => ({ url, headers }) => {
   const secrets = header === undefined ? url : headers.get(header) ?? "";
   return new Response(secrets, {
@@ -53,9 +53,9 @@ const key = jsonAnswer({
   SecretCode: canaries.authenticatorKey,
   Session: canaries.stepSession,
 });
-/** Refuses an answer and repeats a secret of it, alone: another one would have it withheld, too. */
+/** A refusal that repeats one secret only: next to another secret, it would be withheld anyway. */
 const refusedStep = (name: string, secret: string): Canned => errorAnswer(name, `Not ${secret}`);
-/** Answers a step by `respond()`, and is answered by the first of these. */
+/** Answers a further step with `respond()`, and receives `last` as the response. */
 const answered = (last: Canned, ...answers: Canned[]): Scenario => async (session) => {
   const found = await session(...answers, last).login().catch((error: unknown) => error);
   if (!(found instanceof module.ChallengeError)) throw found;
@@ -250,18 +250,18 @@ for (const [at, [code, run]] of scenarios.entries()) {
       assertEquals((found as module.AuthError).code, code);
       await assertHides(found, code);
       const { cause } = found as module.AuthError;
-      // Of the error behind it only the class and the code of the system are kept.
+      // The cause is reduced to a class and a system code.
       const { name = "", code: systemCode = "", ...rest } = cause ?? {};
       assertEquals(rest, {});
       assertMatch(`${name} ${systemCode}`, /^\w* (os error \d+|\w*)$/);
     }));
 }
 
-Deno.test("each code that the module documents is provoked here, or where it belongs", () => {
+Deno.test("every error code has a case in this file, apart from six", () => {
   const documented = new Set<string>(Object.keys(CODES));
   const provoked = new Set<string>(scenarios.map(([code]) => code));
-  // PERMISSION needs a separate process (below), PACKAGE_UNAVAILABLE an empty cache, INTERRUPTED a
-  // notebook; the others are provoked with the downloads.
+  // PERMISSION needs a separate process, PACKAGE_UNAVAILABLE an empty cache, and INTERRUPTED a
+  // notebook. The tests of downloads cause the others.
   assertEquals([...documented.difference(provoked)].sort(), [
     ...["API_UNREACHABLE", "FILE", "FILE_EXISTS"],
     ...["INTERRUPTED", "PACKAGE_UNAVAILABLE", "PERMISSION"],

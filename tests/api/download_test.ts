@@ -258,7 +258,7 @@ for (const [what, etag, init] of unrepeatable) {
 test(
   "download() gives up after six requests in a row that bring no more data",
   { dropAfter: 100_000 },
-  async ({ server, get, pauses, folder }) => {
+  async ({ server, get, pauses }) => {
     server.options.beforeDrop = () => Promise.resolve(void (server.options.dropAfter = 0));
     const error = await rejection(get());
     assertMatch(
@@ -267,10 +267,6 @@ test(
     );
     assertEquals(error.cause, { name: "TypeError" });
     assertEquals([server.asked.length, pauses.length], [7, 5]);
-
-    assertEquals(namesIn(folder).length, 2);
-    server.options.dropAfter = Infinity;
-    assertEquals((await get()).resumedFrom, 100_000);
   },
 );
 

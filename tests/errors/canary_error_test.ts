@@ -35,17 +35,24 @@ const echoOfCall = (status: number, header?: string): Canned => ({ url, headers 
     headers: { "x-request-id": encodeURIComponent(secrets) },
   });
 };
+const WITH_KEY = { "x-api-key": canaries.clientSecret };
 const ECHOED = `/x?signature=${encodeURIComponent(canaries.password)}`;
 
 type Scenario = (session: (...answers: Canned[]) => module.Session, folder: string) => unknown;
 
 const login = (...answers: Canned[]): Scenario => (session) => session(...answers).login();
 const refuse = (name: string, message: string) => login(errorAnswer(name, message));
-const refresh = (...answers: Canned[]): Scenario => async (session) => {
-  const one = session(issued(), ...answers);
+/** Logs in, then does the work with this response to its request. */
+const afterLogin = (
+  answer: Canned,
+  work: (session: module.Session, folder: string) => unknown,
+): Scenario =>
+async (session, folder) => {
+  const one = session(issued(), answer);
   await one.login();
-  await one.refresh();
+  await work(one, folder);
 };
+const refresh = (answer: Canned) => afterLogin(answer, (session) => session.refresh());
 /** A further step, whose session is a secret. */
 const step = (ChallengeName: string): Canned =>
   jsonAnswer({ ChallengeName, Session: canaries.stepSession, ChallengeParameters: { m: "1" } });
@@ -193,27 +200,31 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
   ...["authorization", "x-api-key", undefined].flatMap((header) =>
     ([["API_STATUS", 404], ["API_BODY", 200]] as const).map((
       [code, status],
-    ): [typeof code, Scenario] => [code, async (session) => {
-      const one = session(issued(), echoOfCall(status, header));
-      await one.login();
-      await one.fetchJson(ECHOED, { headers: { "x-api-key": canaries.clientSecret } });
-    }])
+    ): [typeof code, Scenario] => [
+      code,
+      afterLogin(
+        echoOfCall(status, header),
+        (session) => session.fetchJson(ECHOED, { headers: WITH_KEY }),
+      ),
+    ])
   ),
-  ["API_TIMEOUT", async (session) => {
-    const one = session(issued(), () => new Promise(() => {}));
-    await one.login();
-    const headers = { "x-api-key": canaries.clientSecret };
-    await one.fetchJson(ECHOED, { headers, idleTimeoutMs: 1, retries: 0 });
-  }],
-  ["DOWNLOAD_BROKEN", async (session, folder) => {
-    const cut: Canned = () => new Response("half", { headers: { "content-length": "8" } });
-    const one = session(issued(), cut);
-    await one.login();
-    await one.download(ECHOED, `${folder}/data.bin`);
-  }],
+  [
+    "API_TIMEOUT",
+    afterLogin(
+      () => new Promise(() => {}),
+      (session) => session.fetchJson(ECHOED, { headers: WITH_KEY, idleTimeoutMs: 1, retries: 0 }),
+    ),
+  ],
+  [
+    "DOWNLOAD_BROKEN",
+    afterLogin(
+      () => new Response("half", { headers: { "content-length": "8" } }),
+      (session, folder) => session.download(ECHOED, `${folder}/data.bin`),
+    ),
+  ],
   [
     "NO_SESSION",
-    (session) => session().authFetch("/", { headers: { "x-api-key": canaries.clientSecret } }),
+    (session) => session().authFetch("/", { headers: WITH_KEY }),
   ],
   ["NO_SESSION", atFile(`ACCESS_TOKEN=${canaries.password}\n`, (session) => session.accessToken())],
   ["REFRESH_REJECTED", atFile(tokenLines(), (session) => session.refresh())],

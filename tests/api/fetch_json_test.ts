@@ -207,16 +207,28 @@ const inTurn = (answers: (() => Response)[], count: number) =>
   (answers[count - 1] ?? answers.at(-1) ?? Response.error)();
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
-  ["until the API responds with 200", [answer(429), answer(429), answer(200)], {}, 3, 200],
-  ["three times", [answer(429)], {}, 4, 429],
-  ["once with retries: 1", [answer(429)], { retries: 1 }, 2, 429],
-  ["not with retries: 0", [answer(429)], { retries: 0 }, 1, 429],
-  ["not after retryWithinMs", [answer(429, {}, wait)], { retryWithinMs: 9_999 }, 1, 429],
-  ["not for a POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
-  ["not after a 502", [answer(502)], {}, 1, 502],
+  [
+    "repeats a request until the API responds with 200",
+    [answer(429), answer(429), answer(200)],
+    {},
+    3,
+    200,
+  ],
+  ["repeats a request three times by default", [answer(429)], {}, 4, 429],
+  ["repeats a request once with retries: 1", [answer(429)], { retries: 1 }, 2, 429],
+  ["repeats no request with retries: 0", [answer(429)], { retries: 0 }, 1, 429],
+  [
+    "repeats no request after retryWithinMs",
+    [answer(429, {}, wait)],
+    { retryWithinMs: 9_999 },
+    1,
+    429,
+  ],
+  ["repeats no POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
+  ["repeats no request after a 502", [answer(502)], {}, 1, 502],
 ];
 for (const [what, answers, init, wanted, status] of retried) {
-  Deno.test(`fetchJson() repeats a request: ${what}`, async () => {
+  Deno.test(`fetchJson() ${what}`, async () => {
     await using world = await signedIn({ api: (_, count) => inTurn(answers, count) });
     const call = world.session.fetchJson("/v1/x", init);
     if (status === 200) await call;

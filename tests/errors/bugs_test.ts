@@ -40,7 +40,7 @@ Deno.test("a bug in the option `sleep` does not make a session refresh without t
   assertEquals([error.name, error.message, world.refreshes()], ["TypeError", BUG, 0]);
 });
 
-Deno.test("the command line reports a wrong argument with exit code 2, and throws a bug", () => {
+Deno.test("the command line reports only a wrong argument with exit code 2, and not a bug", () => {
   const real = console.error;
   console.error = () => {};
   try {

@@ -3,18 +3,10 @@ import type { ApiError, FetchJsonInit } from "../../mod.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 import { repeatedPart } from "../support/canaries.ts";
 
-/** The outcome of a call if the API returns these responses in turn, the last one repeatedly. */
-async function outcome(
-  answers: (() => Response)[],
-  init?: FetchJsonInit,
-): Promise<{ value: unknown; error?: ApiError; sent: number; pauses: readonly number[] }> {
-  await using world = await signedIn({
-    api: (_, count) => (answers[Math.min(count, answers.length) - 1] ?? (() => new Response()))(),
-  });
-  const call = world.session.fetchJson("/v1/stations?day=1", init);
-  const value = await call.catch(() => undefined);
-  const error = value === undefined ? await rejection(call) as ApiError : undefined;
-  return { value, ...(error && { error }), sent: world.called.length, pauses: world.pauses };
+/** The error of a call if the API returns this response. */
+async function failure(response: () => Response): Promise<ApiError> {
+  await using world = await signedIn({ api: response });
+  return await rejection(world.session.fetchJson("/v1/stations?day=1")) as ApiError;
 }
 
 const answer = (status: number, body: unknown = {}, headers: Record<string, string> = {}) => () =>
@@ -33,18 +25,15 @@ Deno.test("fetchJson() requests JSON unless the caller sets an accept header", a
 
 Deno.test("an ApiError describes the response and the request, without the query", async () => {
   const body = { error: "not_found", message: "There is no station 7." };
-  const { error, sent } = await outcome([answer(404, body, { "x-request-id": "r-1" })]);
-  assertEquals(error?.name, "ApiError");
-  assertEquals(
-    [error?.code, error?.status, error?.method, error?.requestId, error?.retryAfterSeconds],
-    ["API_STATUS", 404, "GET", "r-1", undefined],
-  );
-  assertMatch(error?.url ?? "", /^https:\/\/[^?]+\/v1\/stations$/);
+  const error = await failure(answer(404, body, { "x-request-id": "r-1" }));
+  const { name, code, status, method, requestId, retryAfterSeconds } = error;
+  assertEquals([name, code, status, method], ["ApiError", "API_STATUS", 404, "GET"]);
+  assertEquals([requestId, retryAfterSeconds], ["r-1", undefined]);
+  assertMatch(error.url, /^https:\/\/[^?]+\/v1\/stations$/);
   assertMatch(
-    error?.message ?? "",
+    error.message,
     /^Cannot GET https:\S+\/v1\/stations because the API responded with 404 \(There is no station 7\); check the path \(/,
   );
-  assertEquals(sent, 1);
 });
 
 const words: [string, () => Response, RegExp][] = [
@@ -71,7 +60,7 @@ const words: [string, () => Response, RegExp][] = [
 ];
 for (const [what, response, message] of words) {
   Deno.test(`an ApiError quotes the API's message: ${what}`, async () => {
-    assertMatch((await outcome([response])).error?.message ?? "", message);
+    assertMatch((await failure(response)).message, message);
   });
 }
 
@@ -109,9 +98,9 @@ const bodies: [string, () => Response, RegExp][] = [
 ];
 for (const [what, response, message] of bodies) {
   Deno.test(`fetchJson() rejects a body that is not JSON: ${what}`, async () => {
-    const { error } = await outcome([response]);
-    assertEquals(error?.code, "API_BODY");
-    assertMatch(error?.message ?? "", message);
+    const error = await failure(response);
+    assertEquals(error.code, "API_BODY");
+    assertMatch(error.message, message);
   });
 }
 
@@ -141,7 +130,10 @@ Deno.test("fetchJson() decodes a body in the charset that the response declares"
     [bytesIn('application/json; Charset="windows-1252"', latin1), "ü"],
     [bytesIn("application/json; charset=utf-16le", utf16), "ü€"],
   ];
-  for (const [response, a] of given) assertEquals((await outcome([response])).value, { a });
+  for (const [response, a] of given) {
+    await using world = await signedIn({ api: response });
+    assertEquals(await world.session.fetchJson("/v1/x"), { a });
+  }
 });
 
 Deno.test("the error for a body that cannot be decoded contains the charset", async () => {
@@ -150,9 +142,9 @@ Deno.test("the error for a body that cannot be decoded contains the charset", as
     ["application/json; charset=klingon-7", new TextEncoder().encode('{"a":1}'), "klingon-7"],
   ];
   for (const [type, bytes, charset] of wrong) {
-    const { error, sent } = await outcome([bytesIn(type, bytes)]);
-    assertEquals([error?.code, error?.body, sent], ["API_BODY", undefined, 1], type);
-    assertEquals(error?.problem.includes(charset), true, error?.problem);
+    const { code, body, problem } = await failure(bytesIn(type, bytes));
+    assertEquals([code, body], ["API_BODY", undefined], type);
+    assert(problem.includes(charset), problem);
   }
 });
 
@@ -165,100 +157,111 @@ Deno.test("ApiError.body is the body of the response, up to 64 KiB", async () =>
     [200, "a,b\n1,2", "a,b\n1,2"],
   ];
   for (const [status, sent, body] of bodies) {
-    assertEquals((await outcome([answer(status, sent)])).error?.body, body);
+    assertEquals((await failure(answer(status, sent))).body, body);
   }
 });
 
-/** `ApiError.body` if the response repeats parts of the request. */
-async function echoed(echo: (token: string) => BodyInit, headers = {}): Promise<unknown> {
-  let token = "";
-  await using world = await signedIn({
-    api: (request) => {
-      token = request.headers.get("authorization")?.replace("bearer ", "") ?? "";
-      return new Response(echo(token), { status: 422, headers: { "content-type": "text/plain" } });
-    },
+const WITHHELD = "[withheld: it repeats a secret]";
+const escaped = (text: string) =>
+  [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+const repeated: [what: string, echo: (token: string) => string, body: unknown][] = [
+  [
+    "a value in JSON",
+    (token) => JSON.stringify({ error: "bad day", seen: `bearer ${token}`, days: [1, null] }),
+    { error: "bad day", seen: "bearer [secret]", days: [1, null] },
+  ],
+  ["a name in JSON", (token) => JSON.stringify({ [token]: [token] }), { "[secret]": ["[secret]"] }],
+  ["escaped characters", (token) => `{"a":"x\\n","b":"${escaped(token)}"}`, {
+    a: "x\n",
+    b: "[secret]",
+  }],
+  ["a number in JSON", () => '{"sig":1234567890,"n":-1.5e3}', { sig: "[secret]", n: -1500 }],
+  ["text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
+  ["a header and the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],
+  ["a part of the token", (token) => token.slice(5, 40), WITHHELD],
+  ["an encoded token", (token) => JSON.stringify(["bad day", `Basic ${btoa(token)}`]), [
+    "bad day",
+    WITHHELD,
+  ]],
+];
+for (const [what, echo, body] of repeated) {
+  Deno.test(`ApiError.body replaces a secret that the response repeats: ${what}`, async () => {
+    let token = "";
+    await using world = await signedIn({
+      api: ({ headers }) => {
+        token = headers.get("authorization")?.replace("bearer ", "") ?? "";
+        const type = { "content-type": "text/plain" };
+        return new Response(echo(token), { status: 422, headers: type });
+      },
+    });
+    const headers = { "x-api-key": "key-of-the-user" };
+    const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
+    const error = await rejection(call) as ApiError;
+    assertEquals(error.body, body);
+    assertEquals(repeatedPart(JSON.stringify(error.body), [token]), undefined);
   });
-  const call = world.session.fetchJson("/v1/x?sig=1234567890", { headers });
-  const { body } = await rejection(call) as ApiError;
-  assertEquals(repeatedPart(JSON.stringify(body), [token]), undefined);
-  return body;
 }
 
-Deno.test("ApiError.body replaces the secrets that a response repeats", async () => {
-  const json = (value: (token: string) => unknown) => (token: string) =>
-    JSON.stringify(value(token));
-  const escaped = (text: string) =>
-    [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
-  const bodies: [(token: string) => string, unknown][] = [
-    [
-      json((token) => ({ error: "bad day", seen: `bearer ${token}`, days: [1, null, "2"] })),
-      { error: "bad day", seen: "bearer [secret]", days: [1, null, "2"] },
-    ],
-    [json((token) => ({ [token]: [`${token} and ${token}`] })), {
-      "[secret]": ["[secret] and [secret]"],
-    }],
-    [(token) => `{"a":"x\\n","b":"${escaped(token)}"}`, { a: "x\n", b: "[secret]" }],
-    [(token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
-  ];
-  for (const [echo, body] of bodies) assertEquals(await echoed(echo), body);
-  const headers = { "x-api-key": "key-of-the-user" };
-  assertEquals(
-    await echoed(() => "key-of-the-user, sig 1234567890", headers),
-    "[secret], sig [secret]",
-  );
-  assertEquals(await echoed(() => '{"sig":1234567890,"n":-1.5e3}'), { sig: "[secret]", n: -1500 });
-});
-
-Deno.test("ApiError.body withholds a text that repeats an encoded token or a part of one", async () => {
-  const withheld = "[withheld: it repeats a secret]";
-  const forms: ((token: string) => string)[] = [
-    (token) => token.slice(5, 40),
-    (token) => `Basic ${btoa(token)}`,
-    (token) => [...token].map((char) => `%${char.charCodeAt(0).toString(16)}`).join(""),
-  ];
-  for (const form of forms) {
-    const json = (token: string) => JSON.stringify({ error: "bad day", seen: [form(token)] });
-    assertEquals(await echoed(json), { error: "bad day", seen: [withheld] });
-  }
-});
-
+/** Each response in turn, then the last one repeatedly. */
+const inTurn = (answers: (() => Response)[], count: number) =>
+  (answers[count - 1] ?? answers.at(-1) ?? Response.error)();
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
-  ["until the API responds with 200", [answer(429), answer(429), answer(200)], {}, 3, 200],
-  ["three times", [answer(429)], {}, 4, 429],
-  ["once with retries: 1", [answer(429)], { retries: 1 }, 2, 429],
-  ["not with retries: 0", [answer(429)], { retries: 0 }, 1, 429],
-  ["not after retryWithinMs", [answer(429, {}, wait)], { retryWithinMs: 9_999 }, 1, 429],
-  ["not for a POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
-  ["not after a 502", [answer(502)], {}, 1, 502],
+  [
+    "repeats a request until the API responds with 200",
+    [answer(429), answer(429), answer(200)],
+    {},
+    3,
+    200,
+  ],
+  ["repeats a request three times by default", [answer(429)], {}, 4, 429],
+  ["repeats a request once with retries: 1", [answer(429)], { retries: 1 }, 2, 429],
+  ["repeats no request with retries: 0", [answer(429)], { retries: 0 }, 1, 429],
+  [
+    "repeats no request after retryWithinMs",
+    [answer(429, {}, wait)],
+    { retryWithinMs: 9_999 },
+    1,
+    429,
+  ],
+  ["repeats no POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
+  ["repeats no request after a 502", [answer(502)], {}, 1, 502],
 ];
 for (const [what, answers, init, wanted, status] of retried) {
-  Deno.test(`fetchJson() repeats a request: ${what}`, async () => {
-    const { sent, error } = await outcome(answers, init);
-    assertEquals([sent, error?.status ?? 200], [wanted, status]);
-    if (wanted > 2) assertEquals(/after \d attempts/.test(error?.message ?? ""), status !== 200);
+  Deno.test(`fetchJson() ${what}`, async () => {
+    await using world = await signedIn({ api: (_, count) => inTurn(answers, count) });
+    const call = world.session.fetchJson("/v1/x", init);
+    if (status === 200) await call;
+    else {
+      const error = await rejection(call) as ApiError;
+      assertEquals(error.status, status);
+      assertEquals(error.message.includes(`after ${wanted} attempts`), wanted > 1);
+    }
+    assertEquals(world.called.length, wanted);
   });
 }
 
 Deno.test("fetchJson() waits for Retry-After after a 503, unless that takes more than a minute", async () => {
-  const { pauses } = await outcome([answer(503, {}, wait), answer(200)]);
-  assertEquals(pauses.length, 1);
-  assert((pauses[0] ?? 0) >= 10_000, `${pauses}`);
-  const { error, sent } = await outcome([answer(429, {}, { "retry-after": "120" })]);
-  assertEquals([sent, error?.retryAfterSeconds], [1, 120]);
-  assertMatch(error?.message ?? "", /wait 120 seconds, as the API asks, then try again/);
+  const answers = [answer(503, {}, wait), answer(200), answer(503, {}, { "retry-after": "120" })];
+  await using world = await signedIn({ api: (_, count) => inTurn(answers, count) });
+  await world.session.fetchJson("/v1/x");
+  const [pause = 0, ...others] = world.pauses;
+  assert(pause >= 10_000 && others.length === 0, `${world.pauses}`);
+  const error = await rejection(world.session.fetchJson("/v1/x")) as ApiError;
+  assertEquals([world.called.length, error.retryAfterSeconds], [3, 120]);
+  assertMatch(error.message, /wait 120 seconds, as the API asks, then try again/);
 });
 
 Deno.test("fetchJson() describes a page with a million unclosed tags without delay", async () => {
   // If the time grew with the square of the length, this would take hours.
-  const { error } = await outcome([answer(200, `<html>${"<title".repeat(1_000_000)}`)]);
-  assertMatch(error?.message ?? "", /it is an HTML page, not JSON/);
+  const { message } = await failure(answer(200, `<html>${"<title".repeat(1_000_000)}`));
+  assertMatch(message, /it is an HTML page, not JSON/);
 });
 
 Deno.test("fetchJson() rejects a response that breaks off", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));
-  assertMatch((await outcome([cut])).error?.message ?? "", /status 200\): it broke off; try again/);
+  assertMatch((await failure(cut)).message, /status 200\): it broke off; try again/);
 });
 
 Deno.test("fetchJson() rejects a wrong argument and says what to write instead", async () => {

@@ -58,7 +58,7 @@ for (const [what, url] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("an address that cannot be parsed is a TypeError and is not sent", async () => {
+Deno.test("an address that cannot be parsed is a TypeError", async () => {
   const { call, reached } = await closedSession();
   for (const url of ["///evil.example/x", "https://", "http://[", "https://api.example:port/"]) {
     assertInstanceOf(await rejection(call(url)), TypeError, url);
@@ -66,14 +66,14 @@ Deno.test("an address that cannot be parsed is a TypeError and is not sent", asy
   assertEquals(reached, []);
 });
 
-Deno.test("a refusal shows the origin, the setting to add, and fetch()", async () => {
+Deno.test("the error for an untrusted address suggests the setting to add, or fetch()", async () => {
   const { call } = await closedSession();
   const { message } = await rejection(call("https://other.example/x?key=hidden-value"));
   assertMatch(message, /https:\/\/other\.example .*API_ALLOWED_ORIGINS.*use fetch\(\)/);
   assert(!message.includes("hidden-value"), message);
 });
 
-Deno.test("other spellings of the allowed origin are the allowed origin", async () => {
+Deno.test("other spellings of the allowed origin are accepted", async () => {
   const { call, reached } = await closedSession();
   const spellings = [
     "https://API.EXAMPLE/v1/x",
@@ -90,17 +90,16 @@ Deno.test("other spellings of the allowed origin are the allowed origin", async 
   for (const { url } of reached) assertEquals(new URL(url).origin, "https://api.example");
 });
 
-Deno.test("URL objects and Requests are checked as strings are", async () => {
+Deno.test("the address of a URL or a Request is checked like a string", async () => {
   const { call, reached } = await closedSession();
   for (const url of ["https://evil.example/", "http://api.example/", "data:,x"]) {
     assertEquals((await rejection(call(new URL(url)))).code, "UNTRUSTED_ORIGIN", url);
     assertEquals((await rejection(call(new Request(url)))).code, "UNTRUSTED_ORIGIN", url);
   }
-
   assertEquals(reached, []);
 });
 
-Deno.test("further origins may be allowed, as a list or as text", async () => {
+Deno.test("allowedOrigins is a list or a text with commas", async () => {
   const two = ["https://files.example", "https://b.example:8443/ignored/path"];
   for (const allowedOrigins of [two, two.join(", "), `${two.join(",")},`]) {
     const { call } = await closedSession({ allowedOrigins });
@@ -111,7 +110,7 @@ Deno.test("further origins may be allowed, as a list or as text", async () => {
   }
 });
 
-Deno.test("loopback may be plain http, other addresses may not", async () => {
+Deno.test("only loopback addresses can use http:", async () => {
   for (
     const base of [
       "http://127.0.0.1:8000",
@@ -126,7 +125,7 @@ Deno.test("loopback may be plain http, other addresses may not", async () => {
   for (
     const base of [
       "http://api.example",
-      // The runtime asks DNS for this one, and a stranger may answer.
+      // The runtime looks this name up in the DNS, so it can be the address of a stranger.
       "http://api.localhost",
       "http://0.0.0.0:8000",
       "http://192.168.0.1",
@@ -146,7 +145,7 @@ Deno.test("loopback may be plain http, other addresses may not", async () => {
   }
 });
 
-Deno.test("a relative path without a base is an error that names the .env to set it in", async () => {
+Deno.test("the error for a path without API_BASE_URL names the .env in which to set it", async () => {
   await using world = portless({ file: true });
   const { apiBaseUrl: _, ...unset } = world.options;
   const session = createSession(unset);
@@ -156,7 +155,7 @@ Deno.test("a relative path without a base is an error that names the .env to set
   assert(error.message.includes(`set it in ${displayPath(world.envFile)}, in`), error.message);
 });
 
-Deno.test("an origin that was added to the .env while the session runs is taken", async () => {
+Deno.test("an origin that is added to the .env is allowed at the next call", async () => {
   await using world = portless({ file: true, api: () => new Response("") });
   const { allowedOrigins: _, ...open } = world.options;
   const session = createSession(open);
@@ -168,7 +167,7 @@ Deno.test("an origin that was added to the .env while the session runs is taken"
   assertEquals((await session.authFetch(url)).status, 200);
 });
 
-Deno.test("an address of another account's API never gets the token of the account before", async () => {
+Deno.test("the API of an account that is new in the .env never receives the token of the old one", async () => {
   await using world = portless({ file: true, api: () => new Response("") });
   const { allowedOrigins: _, apiBaseUrl: __, clientId, ...open } = world.options;
   Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`, { append: true });
@@ -182,14 +181,14 @@ Deno.test("an address of another account's API never gets the token of the accou
   assertEquals(world.called, []);
 });
 
-Deno.test("an untrusted address is rejected before a refresh", async () => {
+Deno.test("an untrusted address causes no refresh", async () => {
   await using world = await signedIn();
   world.clock.advance(3_000);
   const error = await rejection(world.session.authFetch("//evil.example"));
   assertEquals([error.code, world.refreshes()], ["UNTRUSTED_ORIGIN", 0]);
 });
 
-Deno.test("a caller's own authorization header is a TypeError", async () => {
+Deno.test("an authorization header of the caller is a TypeError", async () => {
   await using world = await signedIn();
   const own = "bearer my-own-token";
   const url = "https://api.sandbox.example/v1/x";
@@ -204,5 +203,5 @@ Deno.test("a caller's own authorization header is a TypeError", async () => {
     assertInstanceOf(error, TypeError);
     assert(!error.message.includes("my-own-token"), error.message);
   }
-  assertEquals(world.called.length, 0);
+  assertEquals(world.called, []);
 });

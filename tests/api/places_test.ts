@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
-import { inFolder } from "../support/child_deno.ts";
+import { inFolder, namesIn } from "../support/child_deno.ts";
+import { makePipe } from "../support/disks.ts";
 import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
-import { portless } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 
 interface Place {
   readonly session: Session;
@@ -14,9 +15,9 @@ interface Place {
 }
 
 /**
- * A folder in which a download saves the text "fetched".
+ * Runs a test in a folder to which a download saves the text "fetched".
  *
- * @param meanwhile What happens while the response is on its way.
+ * @param meanwhile Called before the API responds.
  */
 async function inPlace(
   use: (place: Place) => Promise<void>,
@@ -25,15 +26,14 @@ async function inPlace(
   await inFolder(async (folder) => {
     const file = `${folder}/data.csv`;
     let part = "";
-    await using world = portless({
+    await using world = await signedIn({
       api(_, count) {
-        part = filesIn(folder).find((name) => name.endsWith(".part")) ?? part;
+        part = partIn(folder) ?? part;
         if (count > 1) meanwhile(folder);
         return new Response("fetched", { headers: { etag: `"1"`, "content-length": "7" } });
       },
     });
     const { session } = world;
-    await session.login();
     const get = async (options?: DownloadOptions) => {
       await session.download("/files/data", file, options);
       return await Deno.readTextFile(file);
@@ -44,18 +44,18 @@ async function inPlace(
   });
 }
 
-function filesIn(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+function partIn(folder: string): string | undefined {
+  return namesIn(folder).find((name) => name.endsWith(".part"));
 }
 
-/** Leaves the beginning of the file, as a process does that is killed. */
+/** Leaves the beginning of the file, as if a process was killed. */
 async function leavePart(part: string): Promise<void> {
   await Deno.writeTextFile(part, "fet");
   const note = JSON.stringify({ validator: `"1"`, etag: `"1"`, total: 7 });
   await Deno.writeTextFile(part.replace(/part$/, "note"), note);
 }
 
-/** Replaces the locks of files, until it is disposed of. */
+/** Replaces `tryLockSync()` of all files until it is disposed of. */
 function withLocks(tryLock: (file: Deno.FsFile) => boolean): Disposable {
   const { tryLockSync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.tryLockSync = function () {
@@ -64,19 +64,19 @@ function withLocks(tryLock: (file: Deno.FsFile) => boolean): Disposable {
   return { [Symbol.dispose]: () => void (Deno.FsFile.prototype.tryLockSync = tryLockSync) };
 }
 
-subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (test) => {
+subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) => {
   for (const there of [true, false]) {
-    test(`a link is followed, ${there ? "to a file" : "to a file that does not exist yet"}`, () =>
+    test(`download() follows a link to a file that ${there ? "exists" : "does not exist"}`, () =>
       inPlace(async ({ folder, file, get }) => {
         if (there) await Deno.writeTextFile(`${folder}/real.csv`, "old");
         await Deno.symlink("real.csv", file);
         assertEquals(await get({ ifExists: there ? "replace" : "error" }), "fetched");
-        assertEquals(filesIn(folder), ["data.csv", "real.csv"]);
+        assertEquals(namesIn(folder), ["data.csv", "real.csv"]);
         assertEquals(Deno.lstatSync(file).isSymlink, true);
       }));
   }
 
-  test("a link that appears at the target in the meantime is replaced, and does not affect the file's mode", () =>
+  test("download() replaces a link that appears at the target while it runs", () =>
     inPlace(async ({ folder, file, get }) => {
       assertEquals(await get({ ifExists: "replace" }), "fetched");
       const { isFile, mode } = await Deno.lstat(file);
@@ -88,7 +88,7 @@ subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (tes
     }));
 
   for (const what of ["part", "note"]) {
-    test(`a link that was planted at the name of the ${what} is not followed`, () =>
+    test(`download() does not follow a link at the name of the ${what}`, () =>
       inPlace(async ({ folder, part, get }) => {
         const mine = `${folder}/mine`;
         await Deno.writeTextFile(mine, "of the user");
@@ -99,7 +99,15 @@ subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (tes
       }));
   }
 
-  test("a part that replaces a private file is private from the start", async () => {
+  test("download() writes to a pipe and does not replace it", () =>
+    inPlace(async ({ file, session }) => {
+      await makePipe(file);
+      const reading = Deno.readTextFile(file);
+      await session.download("/files/data", file);
+      assertEquals([await reading, Deno.lstatSync(file).isFifo], ["fetched", true]);
+    }));
+
+  test("download() replaces a private file with a part that is private from the start", async () => {
     const modes: (number | null)[] = [];
     await inPlace(async ({ file, part, get }) => {
       for (const isLeft of [false, true]) {
@@ -110,14 +118,13 @@ subject(NOT_ON_WINDOWS, "links and long names at the target of a download", (tes
         assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o640);
       }
     }, (folder) => {
-      const part = filesIn(folder).find((name) => name.endsWith(".part"));
-      modes.push(Deno.statSync(`${folder}/${part}`).mode);
+      modes.push(Deno.statSync(`${folder}/${partIn(folder)}`).mode);
     });
     assertEquals(modes.map((mode) => (mode ?? 0) & 0o777), [0o600, 0o600]);
   });
 });
 
-Deno.test("download() never writes to a part that another process has just completed", () =>
+Deno.test("download() does not write to a part that another process has just completed", () =>
   inPlace(async ({ folder, part, get }) => {
     const { tryLockSync } = Deno.FsFile.prototype;
     let tries = 0;
@@ -132,20 +139,20 @@ Deno.test("download() never writes to a part that another process has just compl
     await leavePart(part);
     assertEquals(await get({ ifExists: "replace" }), "fetched");
     assertEquals(await Deno.readTextFile(`${folder}/finished`), "fet");
-    assertEquals(filesIn(folder), ["data.csv", "finished"]);
+    assertEquals(namesIn(folder), ["data.csv", "finished"]);
   }));
 
-Deno.test("without locks, each download has a separate part, and uses no other", () =>
+Deno.test("download() uses a separate part on a file system without locks", () =>
   inPlace(async ({ session, folder, file, part, get }) => {
     using _ = withLocks(() => {
       throw new Deno.errors.NotSupported("no locks");
     });
     assertEquals(await get(), "fetched");
-    assertEquals(filesIn(folder), ["data.csv"]);
-    // Nothing tells whether another process writes this one.
+    assertEquals(namesIn(folder), ["data.csv"]);
+    // Another process may be writing to this part.
     await leavePart(part);
     const both = [1, 2].map(() => session.download("/files/data", file, { ifExists: "replace" }));
     assertEquals((await Promise.all(both)).map(({ resumedFrom }) => resumedFrom), [0, 0]);
     assertEquals(await Deno.readTextFile(part), "fet");
-    assertEquals(filesIn(folder).length, 3);
+    assertEquals(namesIn(folder).length, 3);
   }));

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { portless, rejection, signedIn, statusOf } from "../support/portless.ts";
+import { rejection, signedIn, statusOf } from "../support/portless.ts";
 import type { SessionOptions } from "../../mod.ts";
 
 /** A request as a server received it. */
@@ -82,16 +82,10 @@ for (const status of [301, 302, 303, 307, 308]) {
     await using api = listen(() => redirect(status, `${other.origin}/collect?q=hidden`));
     // Even to an allowed origin: the user meant the body for the first one.
     await using world = await sessionOn(api.origin, { allowedOrigins: other.origin });
-    const url = `${api.origin}/upload`;
-    const init = { method: "POST", body: "rows" };
-    const calls: [string | Request, RequestInit?][] = [[url, init], [new Request(url, init)]];
-    for (const [input, init] of calls) {
-      const error = await rejection(world.session.authFetch(input, init));
-      assertEquals([error.name, error.code], ["ConfigError", "UNTRUSTED_ORIGIN"]);
-      assert(error.message.includes(other.origin), error.message);
-      assert(!error.message.includes("hidden"), error.message);
-    }
-    assertEquals(other.seen, []);
+    const call = world.session.authFetch("/upload", { method: "POST", body: "rows" });
+    const { code, message } = await rejection(call);
+    assertEquals([code, other.seen], ["UNTRUSTED_ORIGIN", []]);
+    assertEquals([message.includes(other.origin), message.includes("hidden")], [true, false]);
   });
 }
 
@@ -114,16 +108,6 @@ Deno.test("authFetch() sends the original request again if its redirect ends in 
   }
 });
 
-Deno.test("a redirect of a stream within the origin is an error that mentions the stream", async () => {
-  await using api = listen(() => redirect(307, "/b"));
-  await using world = await sessionOn(api.origin);
-  const body = new Blob(["rows"]).stream();
-  const error = await rejection(world.session.authFetch("/a", { method: "POST", body }));
-  assertInstanceOf(error, TypeError);
-  assert(error.message.includes("stream"), error.message);
-  assertEquals(api.seen.length, 1);
-});
-
 Deno.test('redirect: "manual" and "error" work as with fetch()', async () => {
   await using api = listen(() => redirect(302, "/next"));
   await using world = await sessionOn(api.origin);
@@ -135,32 +119,18 @@ Deno.test('redirect: "manual" and "error" work as with fetch()', async () => {
   assert(api.seen.every((it) => it.path === "/a"));
 });
 
-const unusable: [what: string, location: string, why: RegExp][] = [
-  ["without end", "/again", /too many redirects/],
-  ["to a local file", import.meta.url, /address in its Location header/],
+const body = new Blob(["rows"]).stream();
+const unusable: [what: string, location: string, init: RequestInit, why: RegExp][] = [
+  ["without end", "/again", {}, /too many redirects/],
+  ["to a local file", import.meta.url, {}, /address in its Location header/],
+  ["of a stream", "/b", { method: "POST", body }, /the request's body is a stream/],
 ];
-for (const [what, location, why] of unusable) {
-  Deno.test(`redirects ${what} are an error`, async () => {
+for (const [what, location, init, why] of unusable) {
+  Deno.test(`a redirect ${what} is an error`, async () => {
     await using api = listen(() => redirect(307, location));
     await using world = await sessionOn(api.origin);
-    const error = await rejection(world.session.authFetch("/a"));
+    const error = await rejection(world.session.authFetch("/a", init));
     assertInstanceOf(error, TypeError);
     assertMatch(error.message, why);
   });
 }
-
-Deno.test("login() does not follow a redirect of the provider", async () => {
-  await using other = listen(() => new Response("leaked"));
-  for (const status of [302, 307]) {
-    await using provider = listen(() => redirect(status, `${other.origin}/?q=hidden`));
-    await using world = portless({
-      session: { authUrl: provider.origin, fetch: globalThis.fetch },
-    });
-    const error = await rejection(world.session.login());
-    assertEquals(error.code, "UNEXPECTED_RESPONSE");
-    assert(error.message.includes("redirect"), error.message);
-    assert(!error.message.includes("hidden"), error.message);
-    assertEquals(provider.seen.length, 1);
-  }
-  assertEquals(other.seen, []);
-});

@@ -11,16 +11,12 @@ const TODAY = "Sat, 21 Nov 2026 10:00:00 GMT";
 
 type Validators = Record<string, string>;
 
-/** A body whose connection breaks after its last byte. */
+/** A response whose connection breaks after the last byte of the text. */
 function breaking(text: string, headers: Validators): Response {
-  const pieces = [new TextEncoder().encode(text)];
-  const body = new ReadableStream({
-    pull(controller) {
-      const piece = pieces.pop();
-      if (piece) controller.enqueue(piece);
-      else controller.error(new TypeError("closed"));
-    },
-  }, { highWaterMark: 0 });
+  const body = ReadableStream.from((async function* () {
+    yield new TextEncoder().encode(text);
+    throw new TypeError("closed");
+  })());
   return new Response(body, { headers: { date: TODAY, ...headers } });
 }
 
@@ -72,14 +68,14 @@ async function saving(
 
 const weak = { etag: `W/"1"`, "last-modified": DAY };
 const strong = { etag: `"1"`, "last-modified": DAY };
-/** What a first response and the rest say about their version, and whether it is the same. */
+/** The headers of a first response and of the rest, and whether they are of the same version. */
 const rests: [string, before: Validators, after: Validators, isSame: boolean][] = [
   ["another ETag", { etag: `"1"` }, { etag: `"2"` }, false],
   ["another date", { "last-modified": DAY }, { "last-modified": NEXT_DAY }, false],
-  ["no ETag where there was one", { etag: `"1"` }, {}, false],
-  ["no date where there was one", { "last-modified": DAY }, {}, false],
-  ["another weak ETag beside the same date", weak, { ...weak, etag: `W/"2"` }, false],
-  ["an ETag where there was none beside the same date", { "last-modified": DAY }, strong, false],
+  ["no ETag instead of one", { etag: `"1"` }, {}, false],
+  ["no date instead of one", { "last-modified": DAY }, {}, false],
+  ["another weak ETag and the same date", weak, { ...weak, etag: `W/"2"` }, false],
+  ["a new ETag and the same date", { "last-modified": DAY }, strong, false],
   ["another first byte", { etag: `"1"` }, { etag: `"1"`, "content-range": "bytes 4-9/10" }, false],
   ["an encoding", { etag: `"1"` }, { etag: `"1"`, "content-encoding": "gzip" }, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
@@ -88,7 +84,7 @@ const rests: [string, before: Validators, after: Validators, isSame: boolean][] 
   ["the strong ETag alone", strong, { etag: `"1"` }, true],
 ];
 for (const [what, before, after, isSame] of rests) {
-  Deno.test(`a rest with ${what} ${isSame ? "completes the file" : "starts the file over"}`, () =>
+  Deno.test(`download() ${isSame ? "completes the file with" : "starts over after"} a rest with ${what}`, () =>
     saving(
       [firstHalf(before), rest(isSame ? OLD : NEW, HALF, after)],
       async ({ get, starts }) => {
@@ -104,14 +100,14 @@ const ends: [string, first: Response, total: number, Validators, isSame: boolean
   ["half the length", firstHalf({ etag: `"1"` }), HALF, { etag: `"1"` }, false],
 ];
 for (const [what, first, total, after, isSame] of ends) {
-  Deno.test(`a 416 with ${what} ${isSame ? "completes the file" : "starts the file over"}`, () =>
+  Deno.test(`download() ${isSame ? "completes the file" : "starts over"} after a 416 with ${what}`, () =>
     saving([first, unsatisfiable(total, after)], async ({ get }) => {
       assertEquals(await get(), isSame ? OLD : NEW);
     }));
 }
 
 for (const age of [0, 1]) {
-  Deno.test(`a Last-Modified ${age} seconds before the response ${age ? "distinguishes" : "does not distinguish"} versions`, () => {
+  Deno.test(`download() ${age ? "resumes" : "does not resume"} a file that changed ${age} s before the response`, () => {
     const modified = { "last-modified": new Date(Date.parse(TODAY) - age * 1_000).toUTCString() };
     return saving([firstHalf(modified), rest(OLD, HALF, modified)], async ({ get }) => {
       if (age > 0) assertEquals(await get(), OLD);
@@ -120,7 +116,7 @@ for (const age of [0, 1]) {
   });
 }
 
-/** Leaves a complete part, like a process that is killed before it renames the part. */
+/** Leaves a complete part, as if a process was killed before it renamed the part. */
 async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   await rejection(get());
   const part = [...Deno.readDirSync(folder)].find(({ name }) => name.endsWith(".part"));
@@ -129,11 +125,11 @@ async function leaveWholePart({ get, folder }: Saving): Promise<void> {
 
 const no = () => new Response("no", { status: 403 });
 const wholeParts: [string, Response[], text: string][] = [
-  ["costs one byte", [rest(OLD, OLD.length - 1, { etag: `"1"` })], OLD],
-  ["is not taken for the file that changed since", [], NEW],
+  ["requests its last byte", [rest(OLD, OLD.length - 1, { etag: `"1"` })], OLD],
+  ["starts over if the file has changed", [], NEW],
 ];
 for (const [what, answers, text] of wholeParts) {
-  Deno.test(`a complete part ${what}, and does not circumvent a refusal`, () =>
+  Deno.test(`download() with a complete part ${what}, unless the API refuses the request`, () =>
     saving([firstHalf({ etag: `"1"` }), no(), no(), ...answers], async (saving) => {
       await leaveWholePart(saving);
       assertEquals((await rejection(saving.get())).code, "API_STATUS");
@@ -142,7 +138,7 @@ for (const [what, answers, text] of wholeParts) {
     }));
 }
 
-Deno.test("a file whose length is only in its 206 responses is downloaded to its end", () => {
+Deno.test("download() completes a file whose length is only in its 206 responses", () => {
   const etag = { etag: `"1"` };
   const headers = { ...etag, "content-range": "bytes 5-7/10" };
   const middle = new Response("567", { status: 206, headers });

@@ -19,7 +19,7 @@ function test(name: string, work: () => Promise<void>): void {
   });
 }
 
-test("neither exports nor the results of their methods show a secret during a session", async () => {
+test("no export of the module and no result of a call shows a secret", async () => {
   const sandbox = createSandbox();
   const { fetch } = cannedFetch(issued());
   const { apiUrl, settings: { envFile } } = sandbox;
@@ -46,7 +46,7 @@ test("neither exports nor the results of their methods show a secret during a se
   }
 });
 
-test("a login with further steps shows none of its secrets", async () => {
+test("a login with further steps shows no secret", async () => {
   const { authenticatorKey, code, newPassword, stepSession } = canaries;
   const step = (ChallengeName: string) => jsonAnswer({ ChallengeName, Session: stepSession });
   const { asked, fetch } = cannedFetch(
@@ -69,7 +69,7 @@ test("a login with further steps shows none of its secrets", async () => {
   for (const each of [status, session, challenges, ...challenges]) await assertHides(each, "it");
 });
 
-test("no device and no sign-out shows a secret, whatever the provider repeats of it", async () => {
+test("device operations and logouts show no secret, even if the provider repeats it", async () => {
   const { accessToken, refreshToken, deviceKey, devicePassword } = canaries;
   const device = { DeviceKey: deviceKey, DeviceGroupKey: "a-group" };
   const { asked, fetch } = cannedFetch((each) =>
@@ -113,7 +113,7 @@ test("no device and no sign-out shows a secret, whatever the provider repeats of
   }
 });
 
-Deno.test("a process prints no secret, whatever it prints of the session, and fails without one", () =>
+Deno.test("a process that prints the session and fails prints no secret", () =>
   inFolder(async (cwd) => {
     const env = { password: canaries.password, clientSecret: canaries.clientSecret };
     await Deno.writeTextFile(

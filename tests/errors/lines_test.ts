@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-Deno.test("a duration is shown in its two largest units, and in a sentence in one", () => {
+Deno.test("durationText() uses the two largest units, spanText() only one", () => {
   for (
     const [ms, short, inSentence] of [
       [2 * SECOND - 1, "2 s", "1 second"],
@@ -23,7 +23,7 @@ Deno.test("a duration is shown in its two largest units, and in a sentence in on
   }
 });
 
-Deno.test("wrapped() breaks at blanks, and keeps long words, flags and the options of a call", () => {
+Deno.test("wrapped() breaks lines at spaces, but not before a flag or inside a call", () => {
   const address = `https://${"a".repeat(30)}`;
   for (
     const [text, lines] of [

@@ -35,9 +35,6 @@ export type Fault =
   | "neverAfterRequest"
   | { dripMs: number };
 
-/** How often Deno sends a request without a body whose connection drops: 2.7.7 to 2.9.5 sends it again. */
-export const SENDS_PER_DROP = /^2\.(7\.[7-9]|8\.|9\.[0-5]$)/.test(Deno.version.deno) ? 2 : 1;
-
 export interface FaultProxyOptions {
   target: { hostname: string; port: number };
   /** Whether clients may reuse a connection. Default: every connection ends after one response. */

@@ -235,26 +235,3 @@ Deno.test("a command ends quietly if the reader of its output is gone", () =>
       assertEquals([(await child.status).code, stderr], [0, ""], args.join(" "));
     }
   }));
-
-Deno.test("deno install creates a command that runs from any folder", () =>
-  inCliWorld(async ({ folder }) => {
-    const root = await Deno.makeTempDir();
-    try {
-      const cli = import.meta.resolve("../../src/cli.ts");
-      const options = ["-g", "-q", "-f", "-A", "--root", root, "-n", "platform-auth"];
-      const installed = await new Deno.Command(Deno.execPath(), {
-        args: ["install", ...options, cli],
-        env: { NO_COLOR: "1" },
-      }).output();
-      assert(installed.success, new TextDecoder().decode(installed.stderr));
-      const command = `${root}/bin/platform-auth${Deno.build.os === "windows" ? ".cmd" : ""}`;
-      const run = async (...args: string[]) =>
-        new TextDecoder().decode(
-          (await new Deno.Command(command, { args, cwd: folder }).output()).stdout,
-        );
-      assertMatch(await run("login"), /Signed in as student/);
-      assertMatch(await run("explain", "no_session"), /^NO_SESSION\n\n[^]*- Symptom/);
-    } finally {
-      await Deno.remove(root, { recursive: true });
-    }
-  }));

@@ -1,4 +1,4 @@
-/** Completion, in the shells themselves. */
+/** The completion scripts, in the shells themselves. */
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { inFolder } from "../support/child_deno.ts";
@@ -25,7 +25,7 @@ async function output(program: string, args: string[], stdin = ""): Promise<stri
   return text;
 }
 
-/** Words as bash splits a line, the last one unfinished; and what it offers to complete it with. */
+/** A line in the words that bash passes on, the last one unfinished, and its completions. */
 const offers: [line: string[], offered: string[]][] = [
   [["lo"], ["login", "logout"]],
   [["fetch", "--out"], ["--output", "--output-dir"]],
@@ -62,7 +62,7 @@ subject(NO_SHELL, "completion in shells", (test) => {
   });
 
   test({
-    ...needing(lacks.zsh, "zsh takes its completion script"),
+    ...needing(lacks.zsh, "zsh accepts its completion script"),
     fn: () =>
       inFolder(async (folder) => {
         await Deno.writeTextFile(`${folder}/script`, await scriptOf("zsh"));

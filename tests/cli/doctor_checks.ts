@@ -1,7 +1,4 @@
-/**
- * Diagnoses of worlds with one fault each. The folder tests each check, what it says and the way
- * out that it names.
- */
+/** Helpers for the tests of single checks of doctor(). */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Check, Diagnosis } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
@@ -9,21 +6,21 @@ import { cannedFetch } from "../support/canned_fetch.ts";
 import { type TestOptions, testSession } from "../support/portless.ts";
 import { withEnvironment } from "../support/environment.ts";
 
-/** No proxy, whatever this machine has. */
+/** Removes the proxy settings of this machine. */
 export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
   ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
     .flatMap((name) => [[name, undefined], [name.toLowerCase(), undefined]]),
 );
 
 /** A response of a reachable provider or API with the same time. */
-export const there = (): Response =>
+export const reachable = (): Response =>
   new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
 
 /** The diagnosis with these options, if provider and API respond; it must not show a canary. */
 export async function diagnosisOf(options: TestOptions, login = false): Promise<Diagnosis> {
   return await withEnvironment(NO_VARIABLES, async () => {
     const diagnosis = await testSession({
-      fetch: cannedFetch(there).fetch,
+      fetch: cannedFetch(reachable).fetch,
       envFile: false,
       ...options,
     }).doctor({ login });
@@ -39,7 +36,7 @@ export function checkNamed(name: string, { checks }: Diagnosis): Check {
   return found[0] ?? { name, level: "skip", message: "" };
 }
 
-/** Fails unless the check has this level, says this, and has such a fix or none. */
+/** Fails unless the check has this level and message, and this fix or none. */
 export function assertCheck(
   diagnosis: Diagnosis,
   name: string,

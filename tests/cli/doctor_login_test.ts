@@ -1,4 +1,4 @@
-/** `doctor({ login: true })`: its attempts, and that no session remains. */
+/** `doctor({ login: true })` tries a login and a refresh, and then ends that session. */
 import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import type { Diagnosis } from "../../mod.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
@@ -29,11 +29,11 @@ async function refreshWith({ sandbox, options }: Portless, token: unknown): Prom
       }),
     }),
   );
-  return (await answer.json()).message ?? "it is alive";
+  return (await answer.json()).message ?? "still valid";
 }
 
 for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
-  Deno.test(`a login, a refresh and its end are tried, and nothing stays alive (${rotateRefreshTokens})`, async () => {
+  Deno.test(`doctor({ login: true }) revokes all its tokens (rotation: ${rotateRefreshTokens})`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens } });
     const before = { file: Deno.readTextFileSync(world.envFile), sent: world.sent.length };
     const token = await world.session.accessToken();
@@ -54,14 +54,14 @@ for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
     }
     const isRotated = world.sent.at(-1)?.body.Token !== tried?.parameters.REFRESH_TOKEN;
     assertEquals(isRotated, rotateRefreshTokens !== false, "the newest one is revoked");
-    // The session itself goes on as it was.
+    // The user's own session is unchanged.
     assertEquals(Deno.readTextFileSync(world.envFile), before.file);
     assertEquals(await world.session.accessToken(), token);
     assertEquals((await world.another().refresh()).source, "refresh");
   });
 }
 
-Deno.test("a pool that tracks devices and creates none is detected before the token expires", async () => {
+Deno.test("doctor({ login: true }) detects a pool that withholds the device of a login", async () => {
   await using world = portless({ sandbox: { trackDevices: "withheld" } });
   const diagnosis = await world.session.doctor({ login: true });
   assertEquals(levels(diagnosis), ["login ok", "new token ok", "refresh fail", "logout ok"]);
@@ -119,7 +119,7 @@ const PROVIDERS: [
   ],
 ];
 
-Deno.test("unusual behavior of a provider is reported with a fix", async () => {
+Deno.test("doctor({ login: true }) reports unusual behavior of a provider with a fix", async () => {
   for (const [what, login, respond, found] of PROVIDERS) {
     await using world = portless({
       provider: ({ flow }) =>
@@ -136,12 +136,12 @@ Deno.test("unusual behavior of a provider is reported with a fix", async () => {
     if (what === "no refresh token") assertEquals(world.sent.length, 1);
   }
   await using world = portless({ sandbox: { revocation: false } });
-  const said = /could not be ended \(not at the provider: .*Token revocation is not enabled/;
+  const message = /could not be ended \(not at the provider: .*Token revocation is not enabled/;
   const diagnosis = await world.session.doctor({ login: true });
-  assertCheck(diagnosis, "logout", "warn", said, /the tokens of the test login were not saved/);
+  assertCheck(diagnosis, "logout", "warn", message, /the tokens of the test login were not saved/);
 });
 
-Deno.test("after an abort nothing more is sent, not even the end of the login", async () => {
+Deno.test("an aborted doctor({ login: true }) sends nothing more, not even the logout", async () => {
   const abort = new AbortController();
   const reason = new Error("enough");
   await using world = portless({
@@ -160,15 +160,15 @@ Deno.test("after an abort nothing more is sent, not even the end of the login", 
 const SCOPES = "platform.read platform.annotate aws.cognito.signin.user.admin";
 const INSUFFICIENT = 'Bearer realm="api", error="insufficient_scope"';
 
-/** How an API refuses a token, and the check that says so. */
+/** How an API refuses a request, and whether it refuses the token. */
 const REFUSALS: [status: number, authenticate: string, refused: boolean][] = [
   [401, "", true],
   [403, INSUFFICIENT, true],
-  // Without the name of a scope, it is not the token that is refused.
+  // Without the name of a scope, the API does not refuse the token.
   [403, "Bearer", false],
 ];
 
-Deno.test("an API that refuses a new token: its scopes and the words for the ticket", async () => {
+Deno.test("if the API refuses a new token, doctor() shows its scopes and a text for the ticket", async () => {
   for (const [status, authenticate, refused] of REFUSALS) {
     await using world = await signedIn({
       api: ({ headers }) =>

@@ -1,8 +1,10 @@
+/** Checks of doctor() on this computer: settings, files and permissions. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { dirname } from "node:path";
 import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
-import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
 import { lackOf, needing } from "../support/needs.ts";
 import { assertCheck, assertNone, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/environment.ts";
@@ -13,25 +15,19 @@ Deno.test("doctor() reports ok on a working setup, and changes nothing", async (
   const { settings } = sandbox;
   const session = createSession(settings);
   await session.login();
-  await Deno.writeTextFile(settings.envFile, "# mine\n", { append: true });
   const look = () => ({
     file: Deno.readTextFileSync(settings.envFile),
-    info: Deno.statSync(settings.envFile),
-    folder: [...Deno.readDirSync(settings.envFile.replace(/[\\/]\.env$/, ""))].map(({ name }) =>
-      name
-    ),
+    info: { ...Deno.statSync(settings.envFile), atime: null },
+    folder: namesIn(dirname(settings.envFile)),
     environment: Deno.env.toObject(),
     status: { ...session.status(), asOf: undefined },
   });
   await withEnvironment(NO_VARIABLES, async () => {
     const before = look();
-    before.info.atime = null;
-    const diagnosis = await session.doctor();
-    const after = look();
-    after.info.atime = null;
-    assertEquals(after, before);
-    // Each name once, and what means nothing to a user only if it fails.
-    assertEquals(diagnosis.checks.map(({ name, level }) => `${name} ${level}`), [
+    const { ok, checks } = await session.doctor();
+    assertEquals(look(), before);
+    assertEquals(ok, true);
+    assertEquals(checks.map(({ name, level }) => `${name} ${level}`), [
       "runtime ok",
       "settings ok",
       "receivers ok",
@@ -43,13 +39,12 @@ Deno.test("doctor() reports ok on a working setup, and changes nothing", async (
       "session ok",
       "permissions ok",
     ]);
-    assertEquals(diagnosis.ok, true);
-    // One request, the login: what the doctor sends to the provider is none of its operations.
+    // Only the login was an operation of the provider.
     assertEquals(sandbox.requests.filter(({ status }) => status === 200).length, 1);
   });
 });
 
-Deno.test("settings: present, with where each came from", () =>
+Deno.test("the settings check shows the source of each setting", () =>
   inFolder(async (folder) => {
     const variables = { USER_POOL_ID: "pool_1", APP_CLIENT_ID: "shadowed-by-the-option" };
     await writeEnv(folder, { ...variables, APP_CLIENT_SECRET: canaries.clientSecret });
@@ -66,45 +61,17 @@ Deno.test("settings: present, with where each came from", () =>
     );
   }));
 
-Deno.test("settings to check: half of a user name and password pair is reported", async () => {
-  const { username: _, password: __, ...others } = SETTINGS;
-  const name = "settings to check";
-  const look = (variables: Record<string, string>) =>
-    withEnvironment(
-      { USERNAME: undefined, PASSWORD: undefined, USER: "me", ...variables },
-      () => diagnosisOf(others),
-    );
-  const { password } = canaries;
-  assertNone(await look({ USERNAME: "ada", PASSWORD: password }), name);
-  assertNone(await look({ USERNAME: "me" }), name);
-  assertCheck(await look({ PASSWORD: password }), name, "warn", /has PASSWORD/, /set USERNAME/);
-  if (Deno.build.os === "windows") return;
-  assertCheck(await look({ USERNAME: "ada" }), name, "warn", /has USERNAME/, /set PASSWORD/);
-});
-
-Deno.test("settings: all that is missing, and how to obtain it", async () => {
-  const { clientId: _, userPoolId: __, ...others } = SETTINGS;
-  const nothing = { APP_CLIENT_ID: undefined, USER_POOL_ID: undefined };
-  const diagnosis = await withEnvironment(nothing, () => diagnosisOf(others));
-  assertCheck(diagnosis, "settings", "fail", /missing APP_CLIENT_ID, USER_POOL_ID/, /ticket/);
-});
-
-Deno.test("settings: a malformed value is reported with its setting, not with the value", async () => {
-  const wrong = { ...SETTINGS, authUrl: `http://user:${canaries.password}@provider.example` };
-  assertCheck(
-    await diagnosisOf(wrong),
-    "settings",
-    "fail",
-    /AUTH_URL.* must be https/,
-    /correct it/,
-  );
-});
-
-Deno.test("settings: missing ones are no failure while a portal token lasts", async () => {
+Deno.test("missing settings are only a warning while a portal token is valid", async () => {
   const empty = { AUTH_URL: undefined, APP_CLIENT_ID: undefined, APP_CLIENT_SECRET: undefined };
   await withEnvironment({ ...NO_VARIABLES, ...empty, USER_POOL_ID: undefined }, async () => {
     const session = createSession({ envFile: false });
-    assertEquals((await session.doctor()).ok, false);
+    assertCheck(
+      await session.doctor(),
+      "settings",
+      "fail",
+      /missing AUTH_URL .*USER_POOL_ID/,
+      /ticket/,
+    );
     await session.login({ portalToken: `bearer ${canaries.accessToken}` });
     const diagnosis = await session.doctor();
     assertCheck(diagnosis, "settings", "warn", /missing AUTH_URL/, /ticket/);
@@ -112,7 +79,7 @@ Deno.test("settings: missing ones are no failure while a portal token lasts", as
   });
 });
 
-Deno.test("shadowing: a variable that overrides another value in the .env is reported", () =>
+Deno.test("the shadowing check reports a variable that overrides another value in the .env", () =>
   inFolder(async (folder) => {
     const secret = canaries.clientSecret;
     const envFile = `${folder}/.env`;
@@ -124,17 +91,16 @@ Deno.test("shadowing: a variable that overrides another value in the .env is rep
     assertEquals(diagnosis.ok, true);
   }));
 
-Deno.test(".env: a missing folder is reported, and a check leaves nothing behind", () =>
+Deno.test("the .env check reports a missing folder, and leaves no file", () =>
   inFolder(async (folder) => {
     const diagnosis = await diagnosisOf({ ...SETTINGS, envFile: `${folder}/gone/.env` });
-    const said =
-      /^Cannot save .*\.env: its folder does not exist, so the session is in memory only$/;
-    assertCheck(diagnosis, ".env", "warn", said, /make its folder writable.*AUTH_ENV_FILE/);
+    const message = /its folder does not exist, so the session is in memory only$/;
+    assertCheck(diagnosis, ".env", "warn", message, /make its folder writable.*AUTH_ENV_FILE/);
     await diagnosisOf({ ...SETTINGS, envFile: `${folder}/.env` });
-    assertEquals([...Deno.readDirSync(folder)], []);
+    assertEquals(namesIn(folder), []);
   }));
 
-Deno.test(".env: none, not yet created, private, readable by others, a folder, not UTF-8", () =>
+Deno.test("the .env check reports what is wrong with the file", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     const look = () => diagnosisOf({ ...SETTINGS, envFile });
@@ -162,7 +128,10 @@ Deno.test(".env: none, not yet created, private, readable by others, a folder, n
   }));
 
 Deno.test({
-  ...needing(await lackOf("git", "--version"), "version control: not ignored, ignored, tracked"),
+  ...needing(
+    await lackOf("git", "--version"),
+    "the version control check reports whether git tracks or ignores the .env",
+  ),
   fn: () =>
     inFolder(async (folder) => {
       const run = async (...args: string[]) =>
@@ -186,7 +155,7 @@ Deno.test({
     }),
 });
 
-Deno.test("permissions: the printed line is sufficient, and a missing permission is reported", async () => {
+Deno.test("the permissions check prints sufficient flags, and reports a missing one", async () => {
   await using sandbox = await startSandbox();
   await inFolder(async (cwd) => {
     await writeEnv(cwd, variablesOf(sandbox.settings));
@@ -211,10 +180,10 @@ Deno.test("permissions: the printed line is sufficient, and a missing permission
       const { stdout, stderr } = await runScript(script, { cwd, env, flags });
       const [found, fix, failed = ""] = stdout.split("\n");
       assertEquals([stderr, found], ["", `missing ${missing[0]}`]);
-      // Without the .env the hosts are not known.
+      // Without the .env, the hosts are unknown.
       const hostless = line.replace(`=${hosts}`, "");
       assertEquals(fix, `run: deno run ${name === "read" ? hostless : line} script.ts`);
-      // Without the environment nothing fails: the settings stand in the .env.
+      // Without the environment nothing fails, because the settings are in the .env.
       assertMatch(failed, name === "env" ? /^\[\]$/ : new RegExp(`--allow-${name}=`));
     }
   });

@@ -1,33 +1,28 @@
-/** CI, cron and containers: nobody is there to log in, and the settings have all that it needs. */
+/** CI, cron and containers, where the settings contain everything that a login needs. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
-/** A world whose settings are variables, with no `.env`. */
-function inBareFolder(
-  use: (world: CliWorld & { env: Record<string, string> }) => Promise<void>,
-): Promise<void> {
+/** Works in a folder without a `.env`. */
+function inBareFolder(use: (world: CliWorld) => Promise<void>): Promise<void> {
   return inCliWorld(async (world) => {
     await Deno.remove(world.envFile);
-    await use({ ...world, env: world.variables });
+    await use(world);
   });
 }
 
-function filesIn(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name);
-}
-
-Deno.test("the commands fetch and token can log in from the environment only, and create no file", () =>
-  inBareFolder(async ({ run, env, folder, sandbox }) => {
+Deno.test("fetch and token log in from the environment alone, and create no file", () =>
+  inBareFolder(async ({ run, variables: env, folder, sandbox }) => {
     const fetched = await run(["fetch", "/v1/whoami"], { env });
     assertEquals([fetched.code, fetched.stderr], [0, ""]);
     assertEquals(JSON.parse(fetched.stdout).username, "student");
     const token = await run(["token"], { env: { ...env, AUTH_ENV_FILE: "false" } });
     assertEquals([token.code, token.stdout.split(".").length], [0, 3]);
-    assertEquals([filesIn(folder), sandbox.requests.length], [[], 2]);
+    assertEquals([namesIn(folder), sandbox.requests.length], [[], 2]);
   }));
 
-Deno.test("fetch and token log in with the .env alone, and keep the session there", () =>
+Deno.test("fetch and token log in with the .env alone, and save the session there", () =>
   inCliWorld(async ({ run, envFile, sandbox }) => {
     const fetched = await run(["fetch", "/v1/whoami"]);
     assertEquals([fetched.code, fetched.stderr], [0, ""]);
@@ -35,7 +30,7 @@ Deno.test("fetch and token log in with the .env alone, and keep the session ther
     assertEquals((await run(["token"])).code, 0);
     assertEquals(sandbox.requests.length, 1);
 
-    // A session that is over is no reason to stop, either.
+    // After the end of the session, they log in again.
     sandbox.expireAccessTokens();
     sandbox.revokeRefreshTokens();
     const lines = await Deno.readTextFile(envFile);
@@ -45,7 +40,7 @@ Deno.test("fetch and token log in with the .env alone, and keep the session ther
     assertEquals([again.code, again.stderr], [0, ""]);
   }));
 
-Deno.test("without a password in the settings, fetch does not log in by itself", () =>
+Deno.test("fetch does not log in without a password in the settings", () =>
   inCliWorld(async ({ run, variables, folder, sandbox }) => {
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
@@ -53,47 +48,40 @@ Deno.test("without a password in the settings, fetch does not log in by itself",
     assertEquals(sandbox.requests.length, 0);
   }));
 
-Deno.test("status says what fetch and token do without a session", () =>
-  inBareFolder(async ({ run, env, folder, variables }) => {
-    const bare = await run(["status"], { env: { ...env, AUTH_ENV_FILE: "false" } });
-    assertMatch(
-      bare.stdout,
-      /next: the commands fetch and token log in automatically\n {2}session: no session is saved\n/,
-    );
-    const unnamed = await run(["status"], { env });
-    assertMatch(
-      unnamed.stdout,
-      /automatically\n {2}session: no session is saved unless a file is named\n/,
+/** What `status` says without a session. */
+const AUTOMATICALLY = "next: the commands fetch and token log in automatically\n";
+const BY_HAND = "next: run platform-auth login\n";
+
+Deno.test("status says that fetch and token log in automatically, and whether they save it", () =>
+  inBareFolder(async ({ run, folder, variables }) => {
+    const said = async (env?: Record<string, string>) =>
+      (await run(["status"], env && { env })).stdout;
+    const bare = await said({ ...variables, AUTH_ENV_FILE: "false" });
+    assertStringIncludes(bare, `${AUTOMATICALLY}  session: no session is saved\n`);
+    const unnamed = await said(variables);
+    assertStringIncludes(
+      unnamed,
+      `${AUTOMATICALLY}  session: no session is saved unless a file is`,
     );
     await writeEnv(folder, variables);
-    const own = await run(["status"]);
-    assertMatch(
-      own.stdout,
-      /next: the commands fetch and token log in automatically\n.* keeps it in \.env/,
-    );
-    assertEquals([bare.code, own.code], [3, 3]);
-    const { PASSWORD, USERNAME, ...others } = variables;
-    await writeEnv(folder, others);
-    assertMatch((await run(["status"])).stdout, /next: run platform-auth login\n/);
-    // The file contains hosts that the password in the environment must not reach.
-    const planted = await run(["status"], {
-      env: { PASSWORD: PASSWORD ?? "", USERNAME: USERNAME ?? "" },
-    });
-    assertMatch(
-      planted.stdout,
-      /next: run platform-auth login\n[^]*AUTH_URL.* must not receive PASSWORD/,
-    );
+    assertMatch(await said(), /log in automatically\n.* keeps it in \.env/);
   }));
 
-Deno.test("the help shows a call with nothing but a token", () =>
-  inBareFolder(async ({ run, sandbox, env: { API_BASE_URL = "" } }) => {
-    assertStringIncludes(
-      (await run(["fetch", "--help"])).stdout,
-      "ACCESS_TOKEN=… API_BASE_URL=https://api.example.com \\\n    platform-auth fetch /v1/stations",
-    );
-    const token = (await sandbox.portalToken()).replace("bearer ", "");
+Deno.test("status says to log in if fetch and token cannot, and why they may not", () =>
+  inCliWorld(async ({ run, folder, variables: { PASSWORD = "", USERNAME = "", ...others } }) => {
+    await writeEnv(folder, others);
+    assertStringIncludes((await run(["status"])).stdout, BY_HAND);
+    // The file names hosts that must not receive the password.
+    const { stdout } = await run(["status"], { env: { PASSWORD, USERNAME } });
+    assertStringIncludes(stdout, BY_HAND);
+    assertMatch(stdout, /AUTH_URL.* must not receive PASSWORD/);
+  }));
+
+Deno.test("fetch needs only a token and the address of the API", () =>
+  inBareFolder(async ({ run, sandbox, variables: { API_BASE_URL = "" } }) => {
+    const ACCESS_TOKEN = (await sandbox.portalToken()).replace("bearer ", "");
     const { code, stdout } = await run(["fetch", "/v1/whoami"], {
-      env: { ACCESS_TOKEN: token, API_BASE_URL },
+      env: { ACCESS_TOKEN, API_BASE_URL },
     });
     assertEquals([code, JSON.parse(stdout).username], [0, "student"]);
   }));

@@ -1,10 +1,11 @@
+/** `platform-auth explain`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CODES } from "../../src/errors/errors.ts";
 import { NOTICES } from "../../src/session/notices.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { answerOf } from "./answer_of.ts";
 
-Deno.test("explain prints the section of a code, in either case, without any permission", () =>
+Deno.test("explain prints the section of a code without any permission, however it is written", () =>
   inCliWorld(async ({ run }) => {
     const { code, stdout, stderr } = await run(["explain", "LOCKED_OUT"], { flags: [] });
     assertEquals([code, stderr], [0, ""]);
@@ -18,7 +19,7 @@ Deno.test("explain prints the section of a code, in either case, without any per
     }
   }));
 
-Deno.test("explain without a code lists all of them, and explains each", async () => {
+Deno.test("explain lists all codes, and has a text for each", async () => {
   const { text = "", value } = await answerOf("explain");
   const codes = Object.keys(value as Record<string, string>);
   const wanted = [...Object.keys(CODES), ...Object.keys(NOTICES)];

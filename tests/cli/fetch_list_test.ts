@@ -1,15 +1,17 @@
+/** `platform-auth fetch --list`. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 
 const CSV = "/v1/stations/gull-harbor/observations.csv";
 
-/** The files in a folder and below it, without the session. */
+/** The files in a folder and below it, without the `.env`. */
 function filesBelow(folder: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
     isDirectory ? filesBelow(`${folder}/${name}`).map((each) => `${name}/${each}`) : [name]
   ).filter((name) => !name.startsWith(".env")).sort();
 }
 
+/** A signed-in user with this list in `urls.txt`, which `fetch` saves in the folder `data`. */
 function inListWorld(
   list: string,
   use: (
@@ -53,7 +55,7 @@ Deno.test("fetch --list saves the listed files, keeps existing ones, and reports
     },
   ));
 
-Deno.test("fetch --list - reads standard input, and ends with 0 if nothing failed", () =>
+Deno.test("fetch --list - reads the list from standard input", () =>
   inCliWorld(async ({ run, folder, signIn }) => {
     await signIn();
     const saved = await run(["fetch", "--list", "-"], { stdin: `${CSV} here.csv` });
@@ -62,7 +64,7 @@ Deno.test("fetch --list - reads standard input, and ends with 0 if nothing faile
     assertEquals(filesBelow(folder), ["here.csv"]);
   }));
 
-Deno.test("quotes around an address or a name in a list are removed", () =>
+Deno.test("fetch --list removes quotes around an address or a name", () =>
   inListWorld(
     `${CSV} "a b.csv"\n"/v1/stations" 'c/d e.json'\n'/v1/whoami'\n/v1/maps it's "so"\n`,
     async ({ fetch }) => {
@@ -100,7 +102,7 @@ Deno.test("fetch --list reports two lines for one file before anything is sent",
     assertEquals(filesBelow(folder), ["urls.txt"]);
   }));
 
-Deno.test("an encoded path does not lead out of the folder", () =>
+Deno.test("fetch --list saves an encoded path inside the folder", () =>
   inListWorld("/v1/a%2f..%2f..%2fx\n/v1/b%5c%2e%2e%5cy\n", async ({ fetch }) => {
     const { failed } = JSON.parse((await fetch("--json")).stdout);
     const files = failed.map(({ file }: { file: string }) => file).sort();

@@ -1,3 +1,4 @@
+/** `platform-auth notebook`. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { moduleSpecifier } from "../../src/cli/commands/notebook.ts";
@@ -7,13 +8,13 @@ import { answerOf } from "./answer_of.ts";
 
 const places: [where: string, here: string, module: string, toolkit: string][] = [
   [
-    "a clone around it",
+    "the clone that contains it",
     "file:///home/ada/src/cli/commands/notebook.ts",
     "../mod.ts",
     "../src/notebook/mod.ts",
   ],
   [
-    "a clone in it",
+    "a clone in its folder",
     "file:///home/ada/work/a%20%23b/src/cli/commands/notebook.ts",
     "./a%20%23b/mod.ts",
     "./a%20%23b/src/notebook/mod.ts",
@@ -41,7 +42,7 @@ for (const [where, here, module, toolkit] of places) {
   });
 }
 
-Deno.test("notebook writes a file once, and replaces no other", () =>
+Deno.test("notebook writes a notebook, but never replaces a file", () =>
   inFolder(async (folder) => {
     const notebook = (name: string) => answerOf("notebook", `${folder}/${name}`);
     const { value, text } = await notebook("new/folder/wind.ipynb");

@@ -1,4 +1,4 @@
-/** Made-up replies of support channels: the same settings, in the forms that people send them in. */
+/** Made-up replies of support channels: the same settings in different forms. */
 
 /** The settings in a reply. */
 export interface AccountSettings {

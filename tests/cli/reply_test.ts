@@ -1,9 +1,10 @@
+/** `readReply()`, which finds settings in a reply of the support channel. */
 import { assertEquals } from "@std/assert";
 import { readReply } from "../../src/cli/reply.ts";
 import { fc } from "../support/property.ts";
 import { type AccountSettings, repliesWith } from "./replies.ts";
 
-/** Chosen by the seed of the run, of an alphabet that providers use. */
+/** Random text from an alphabet that providers use. */
 function random(length: number, alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"): string {
   const characters = Array.from(
     { length },
@@ -57,7 +58,7 @@ const { clientId: ID, clientSecret: SECRET, apiBaseUrl: API } = AWS;
 
 const forms: [what: string, reply: string, found: Record<string, string>][] = [
   [
-    "lines of a .env, but no user and no placeholder",
+    "lines of a .env, without the user and placeholders",
     `APP_CLIENT_ID=my-client\nexport APP_CLIENT_SECRET='a!word'\nUSER_POOL_ID=<USER_POOL_ID>\n` +
     `USERNAME=ada\nPASSWORD=some-password-1234\nAUTH_REGION=eu-1\n`,
     { APP_CLIENT_ID: "my-client", APP_CLIENT_SECRET: "a!word", AUTH_REGION: "eu-1" },
@@ -71,9 +72,9 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
     `1. **App client id:** \`${ID}\`\n2. **Token endpoint** (EU): <${AWS.authUrl}/>\n`,
     { APP_CLIENT_ID: ID, AUTH_URL: AWS.authUrl },
   ],
-  // A prompt is better than a wrong setting.
-  ["a word for a secret that comes later", "Client secret: follows-by-text-message", {}],
-  ["sentences, but not the addresses in them", repliesWith(AWS)["prose"] ?? "", {
+  // In doubt, no value is better than a wrong one: init then prompts.
+  ["a word instead of the secret", "Client secret: follows-by-text-message", {}],
+  ["sentences, without the addresses in them", repliesWith(AWS)["prose"] ?? "", {
     APP_CLIENT_SECRET: SECRET,
   }],
   [
@@ -97,14 +98,18 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
     {},
   ],
   ["two clients", `Test client id: ${ID}\nProduction client id: ${ID}2`, {}],
-  ["labels in a list", `The client id and the client secret are ${ID} and ${SECRET}.`, {}],
-  ["a portal that is no provider", "Log in to the portal: https://portal.example.com/api", {}],
+  [
+    "two labels before two values",
+    `The client id and the client secret are ${ID} and ${SECRET}.`,
+    {},
+  ],
+  ["the address of a portal", "Log in to the portal: https://portal.example.com/api", {}],
 ];
 for (const [what, reply, found] of forms) {
-  Deno.test(`readReply() and ${what}`, () => assertEquals(valuesIn(reply), found));
+  Deno.test(`readReply() handles ${what}`, () => assertEquals(valuesIn(reply), found));
 }
 
-Deno.test("readReply() says why a value is not used, unless the reply has another one", () => {
+Deno.test("readReply() says why a value is not used, unless the reply has a valid one", () => {
   const rejected = (reply: string) => Object.fromEntries(readReply(reply).rejected);
   const noId = "it is not an id of letters and digits";
   assertEquals(rejected("Client id: will follow\nToken endpoint: see below\nNote: none"), {
@@ -124,7 +129,7 @@ Deno.test("readReply() says why a value is not used, unless the reply has anothe
   });
 });
 
-Deno.test("readReply() returns values without blanks, whatever the text is", () => {
+Deno.test("readReply() returns only printable values without spaces, whatever the text is", () => {
   const pieces = fc.constantFrom(
     ...[
       "client id",

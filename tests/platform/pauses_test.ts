@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inFolder, neededVariables, runScript } from "../support/child_deno.ts";
 import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
 
-/** A session whose provider and API are busy at first; no pause takes any time but on its clock. */
+/** A session whose provider and API are busy at first. Only its own clock advances in a pause. */
 function script(providerWaits: readonly number[], apiWaits: readonly number[]): string {
   return `
     import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
@@ -30,7 +30,7 @@ function script(providerWaits: readonly number[], apiWaits: readonly number[]): 
 }
 
 terminalTest(
-  "a pause of two seconds or more is one line of a terminal, which is gone when it is over",
+  "a terminal shows a pause of two seconds or more in one line, then removes it",
   () =>
     inFolder(async (cwd) => {
       await Deno.writeTextFile(`${cwd}/script.ts`, script([1, 3], [5, 7]));

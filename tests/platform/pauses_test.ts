@@ -8,8 +8,9 @@ function script(providerWaits: readonly number[], apiWaits: readonly number[]): 
     import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
     Math.random = () => 0;
     let ticks = 0;
+    const message = JSON.stringify({ __type: "Busy", message: "a long message ".repeat(9) });
     const busy = (seconds) =>
-      new Response("{}", { status: 503, headers: { "retry-after": String(seconds) } });
+      new Response(message, { status: 503, headers: { "retry-after": String(seconds) } });
     const waits = { provider: ${JSON.stringify(providerWaits)}, api: ${JSON.stringify(apiWaits)} };
     const session = createSession({
       authUrl: "https://provider.example", apiBaseUrl: "https://api.example", clientId: "c",
@@ -40,7 +41,7 @@ terminalTest(
       assertEquals(code, 0, screen);
       const pauses = [...screen.matchAll(/Trying again in (\d+) s \(([^)]+)\)/g)];
       assertEquals(pauses.map(([, seconds]) => seconds), ["3", "5", "7"]);
-      assertMatch(pauses[0]?.[2] ?? "", /^status 503/);
+      assertMatch(pauses[0]?.[2] ?? "", /^status 503, .{36}…$/, "48 characters");
       assertEquals(pauses[1]?.[2], "the API responded with 503");
       for (const [line] of pauses) assert(line.length < 80, line);
       // A console of Windows draws only what changes of a line, and has the module in another place.

@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
 import { backoffMs, retryAfterMs } from "../../src/platform/backoff.ts";
 
-Deno.test("backoffMs() doubles with each try, and chance takes up to half of it", () => {
+Deno.test("backoffMs() doubles with each attempt, and is random in its upper half", () => {
   const pauses = (chance: number) => [1, 2, 3, 4].map((n) => backoffMs(n, 200, () => chance));
   assertEquals(pauses(0), [100, 200, 400, 800]);
   assertEquals(pauses(0.5), [150, 300, 600, 1_200]);
   assertEquals(backoffMs(10, 200, () => 0, 3_000), 1_500);
 });
 
-Deno.test("retryAfterMs() reads seconds, and a point in time by the clock of the response", () => {
+Deno.test("retryAfterMs() reads seconds or a date, which it compares with the Date header", () => {
   const NOW = Date.UTC(2030, 0, 1);
   const at = (ms: number) => new Date(NOW + ms).toUTCString();
   const read = (headers: HeadersInit) => retryAfterMs(new Headers(headers), NOW);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { gitIgnores, gitTracking, ignoreAdvice, ignoreInGit } from "../../src/platform/git.ts";
-import { inFolder } from "../support/child_deno.ts";
+import { inFolder, namesIn } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { signedIn } from "../support/portless.ts";
@@ -10,7 +10,7 @@ const NO_CONFIGURATION = {
   GIT_CONFIG_NOSYSTEM: "1",
 };
 
-/** Runs git without anybody's configuration, and tells whether it succeeded. */
+/** Runs git without any configuration; returns whether it succeeded. */
 async function git(cwd: string, ...args: string[]): Promise<boolean> {
   const who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
   const env = NO_CONFIGURATION;
@@ -21,7 +21,7 @@ async function git(cwd: string, ...args: string[]): Promise<boolean> {
 
 const noGit = await lackOf("git", "--version");
 
-/** A repository in which some files lie before and behind the `.env`, as they would. */
+/** A repository with files whose names sort before and after `.env`. */
 async function withRepository(work: (folder: string) => Promise<void>): Promise<void> {
   await inFolder(async (folder) => {
     const root = `${folder}/project`;
@@ -37,49 +37,50 @@ async function withRepository(work: (folder: string) => Promise<void>): Promise<
   });
 }
 
-Deno.test(needing(noGit, "gitTracking() finds what git tracks, in any folder"), async () => {
-  await withRepository(async (root) => {
-    const paths = [`${root}/.env`, `${root}/notebooks/.env`, `${root}/notebooks/week 1/ü1.env`];
-    for (const path of paths) await Deno.writeTextFile(path, "A=1\n");
-    for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
-    await git(root, "add", "--", ...paths);
-    for (const path of paths) assertEquals(await gitTracking(path), "tracked", path);
-    // Its name is no pattern.
-    assertEquals(await gitTracking(`${root}/notebooks/week 1/ü[1].env`), "untracked");
-    await git(root, "rm", "-q", "--cached", "-f", "--", ...paths);
-    for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
-  });
-});
+Deno.test(
+  needing(noGit, "gitTracking() returns whether git tracks a file, in any folder"),
+  async () => {
+    await withRepository(async (root) => {
+      const paths = [`${root}/.env`, `${root}/notebooks/.env`, `${root}/notebooks/week 1/ü1.env`];
+      for (const path of paths) await Deno.writeTextFile(path, "A=1\n");
+      for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
+      await git(root, "add", "--", ...paths);
+      for (const path of paths) assertEquals(await gitTracking(path), "tracked", path);
+      // The name is not a pattern.
+      assertEquals(await gitTracking(`${root}/notebooks/week 1/ü[1].env`), "untracked");
+      await git(root, "rm", "-q", "--cached", "-f", "--", ...paths);
+      for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
+    });
+  },
+);
 
-Deno.test(needing(noGit, "gitIgnores() wants the temporary file ignored, too"), async () => {
-  await withRepository(async (root) => {
-    const path = `${root}/notebooks/.env`;
-    const ignore = (text: string) => Deno.writeTextFile(`${root}/.gitignore`, text);
-    assertEquals(await gitIgnores(path), false);
-    await ignore(".env\n");
-    assertEquals(
-      await gitIgnores(path),
-      false,
-      "git add -A would stage what a killed process left",
-    );
-    await ignore(`${ignoredLines(path)}\n`);
-    assertEquals(await gitIgnores(path), true);
-    await Deno.writeTextFile(`${root}/notebooks/.env.example`, "x\n");
-    assertEquals(await git(root, "add", "notebooks/.env.example"), true);
-    assertEquals(await gitIgnores(`${root}/../.env`), undefined);
-  });
-});
+Deno.test(
+  needing(noGit, "gitIgnores() returns true only if the temporary file is ignored, too"),
+  async () => {
+    await withRepository(async (root) => {
+      const path = `${root}/notebooks/.env`;
+      const ignore = (text: string) => Deno.writeTextFile(`${root}/.gitignore`, text);
+      assertEquals(await gitIgnores(path), false);
+      await ignore(".env\n");
+      // After a killed process, git add -A would stage its temporary file.
+      assertEquals(await gitIgnores(path), false);
+      await ignore(`${ignoredLines(path)}\n`);
+      assertEquals(await gitIgnores(path), true);
+      await Deno.writeTextFile(`${root}/notebooks/.env.example`, "x\n");
+      assertEquals(await git(root, "add", "notebooks/.env.example"), true);
+      assertEquals(await gitIgnores(`${root}/../.env`), undefined);
+    });
+  },
+);
 
-/** The lines that the advice names. */
+/** The lines in the advice. */
 function ignoredLines(path: string): string {
   return (/^add the lines? (.+) to .gitignore$/.exec(ignoreAdvice(path))?.[1] ?? "")
     .replace(" and ", "\n");
 }
 
 subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
-  test({
-    ...needing(noGit, "gitTracking() looks at the file that a link leads to"),
-  }, async () => {
+  test(needing(noGit, "gitTracking() follows a link"), async () => {
     await withRepository(async (root) => {
       await Deno.writeTextFile(`${root}/../secrets`, "A=1\n");
       await Deno.symlink("../secrets", `${root}/.env`);
@@ -92,11 +93,8 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test({
-    ...needing(noGit, "checks with git run no program of a project's configuration"),
-  }, async () => {
+  test(needing(noGit, "the checks run no program in the configuration of a project"), async () => {
     await withRepository(async (root) => {
-      const ran = () => [...Deno.readDirSync(root)].some(({ name }) => name === "ran");
       const planted = `${root}/planted`;
       await writeProgram(planted, `touch "${root}/ran"`);
       await writeProgram(`${root}/.git/hooks/post-index-change`, `touch "${root}/ran"`);
@@ -107,38 +105,27 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
         "untracked",
         false,
       ]);
-      assertEquals(ran(), false);
+      assertEquals(namesIn(root).includes("ran"), false);
     });
   });
 
-  test("login() and refresh() do not run git", async () => {
-    await withPlantedGit(`touch "$RAN_IN/ran"`, async (folder) => {
-      await using world = await signedIn({ session: { envFile: `${folder}/.env` } });
-      await world.session.refresh();
-      assertEquals([...Deno.readDirSync(folder)].some(({ name }) => name === "ran"), false);
-    });
-  });
+  test("login() and refresh() do not run git", () =>
+    inFolder(async (folder) => {
+      await Deno.mkdir(`${folder}/.git`);
+      await writeProgram(`${folder}/git`, `touch "${folder}/ran"`);
+      await withEnvironment({ PATH: `${folder}:${Deno.env.get("PATH")}` }, async () => {
+        await using world = await signedIn({ session: { envFile: `${folder}/.env` } });
+        await world.session.refresh();
+      });
+      assertEquals(namesIn(folder).includes("ran"), false);
+    }));
 });
 
 async function writeProgram(path: string, script: string): Promise<void> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-/** A folder with a `.git`, and a program that is found in place of git. It knows the folder as RAN_IN. */
-async function withPlantedGit(
-  script: string,
-  work: (folder: string) => Promise<void>,
-): Promise<void> {
-  await inFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/.git`);
-    await Deno.mkdir(`${folder}/bin`);
-    await writeProgram(`${folder}/bin/git`, `RAN_IN='${folder}'\n${script}`);
-    const env = { PATH: `${folder}/bin:${Deno.env.get("PATH")}` };
-    await withEnvironment(env, () => work(folder));
-  });
-}
-
-Deno.test(needing(noGit, "ignoreInGit() adds the lines that are missing, once"), async () => {
+Deno.test(needing(noGit, "ignoreInGit() adds the missing lines once"), async () => {
   await withRepository(async (root) => {
     const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
     await Deno.writeTextFile(ignoreFile, "data");

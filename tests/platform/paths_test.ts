@@ -1,10 +1,9 @@
-/** Wrappers of Deno and the system: paths, proxies, signals and connections. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { join, sep as SEPARATOR, win32 } from "node:path";
 import { filePath, fileUrl, folderOf, workingFolder } from "../../src/platform/paths.ts";
 
-Deno.test("fileUrl() and filePath() agree with the runtime's own on Windows paths", () => {
+Deno.test("a Windows path becomes a file URL and back", () => {
   const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })
     .filter((text) => !/^[. ]+$|[. ]$/.test(text));
   const root = fc.constantFrom("C:\\", "d:/", "\\\\server\\share\\");
@@ -23,7 +22,7 @@ Deno.test("a Windows share of this computer stays a share", () => {
   assertEquals(path, "\\\\127.0.0.1\\C$\\my data\\.env");
 });
 
-Deno.test("a relative path is taken from the working folder", () => {
+Deno.test("a relative path is resolved against the working folder", () => {
   const here = Deno.cwd();
   assertEquals(workingFolder(), here + SEPARATOR);
   assertEquals(filePath(fileUrl("my.env")), join(here, "my.env"));
@@ -32,7 +31,7 @@ Deno.test("a relative path is taken from the working folder", () => {
   assertEquals(filePath(fileUrl("C:/x.env")), drive);
 });
 
-Deno.test("folderOf() ends with its separator", () => {
+Deno.test("folderOf() returns the folder with a separator at its end", () => {
   const root = Deno.build.os === "windows" ? "C:\\" : "/";
   assertEquals(folderOf(join(root, "a b", "c%20", ".env")), join(root, "a b", "c%20") + SEPARATOR);
   assertEquals(folderOf(`${root}.env`), root);

@@ -2,14 +2,15 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inFolder, neededVariables, runScript } from "../support/child_deno.ts";
 import { inTerminal, ON_WINDOWS, terminalTest, TYPED_MOD_PATH } from "../support/terminal.ts";
 
-/** A session whose provider and API are busy at first; no pause takes any time but on its clock. */
+/** A session whose provider and API are busy at first. Only its own clock advances in a pause. */
 function script(providerWaits: readonly number[], apiWaits: readonly number[]): string {
   return `
     import { createSession } from ${JSON.stringify(TYPED_MOD_PATH)};
     Math.random = () => 0;
     let ticks = 0;
+    const message = JSON.stringify({ __type: "Busy", message: "a long message ".repeat(9) });
     const busy = (seconds) =>
-      new Response("{}", { status: 503, headers: { "retry-after": String(seconds) } });
+      new Response(message, { status: 503, headers: { "retry-after": String(seconds) } });
     const waits = { provider: ${JSON.stringify(providerWaits)}, api: ${JSON.stringify(apiWaits)} };
     const session = createSession({
       authUrl: "https://provider.example", apiBaseUrl: "https://api.example", clientId: "c",
@@ -30,7 +31,7 @@ function script(providerWaits: readonly number[], apiWaits: readonly number[]): 
 }
 
 terminalTest(
-  "a pause of two seconds or more is one line of a terminal, which is gone when it is over",
+  "a terminal shows a pause of two seconds or more in one line, then removes it",
   () =>
     inFolder(async (cwd) => {
       await Deno.writeTextFile(`${cwd}/script.ts`, script([1, 3], [5, 7]));
@@ -40,7 +41,7 @@ terminalTest(
       assertEquals(code, 0, screen);
       const pauses = [...screen.matchAll(/Trying again in (\d+) s \(([^)]+)\)/g)];
       assertEquals(pauses.map(([, seconds]) => seconds), ["3", "5", "7"]);
-      assertMatch(pauses[0]?.[2] ?? "", /^status 503/);
+      assertMatch(pauses[0]?.[2] ?? "", /^status 503, .{36}…$/, "48 characters");
       assertEquals(pauses[1]?.[2], "the API responded with 503");
       for (const [line] of pauses) assert(line.length < 80, line);
       // A console of Windows draws only what changes of a line, and has the module in another place.

@@ -16,12 +16,12 @@ const SCRIPT = `
   for (const answer of answers) console.log(answer.status, (await answer.text()).length > 0);
   console.log(Deno.env.get("NO_PROXY") ?? "unset");`;
 
-const variables = [
+const VARIABLES = [
   ["HTTP_PROXY", "127.0.0.1", "unset"],
   ["ALL_PROXY", "localhost", "intranet.example,10.0.0.0/8"],
 ] as const;
-for (const [name, host, noProxy] of variables) {
-  Deno.test(`neither token nor password goes through the proxy in ${name} to ${host}`, async () => {
+for (const [name, host, noProxy] of VARIABLES) {
+  Deno.test(`no request to ${host} goes through the proxy in ${name}`, async () => {
     await using sandbox = await startSandbox();
     await using proxy = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
     await inFolder(async (folder) => {
@@ -33,7 +33,7 @@ for (const [name, host, noProxy] of variables) {
         flags: ["-A"],
         env: { [name]: proxy.url, ...(noProxy !== "unset" && { NO_PROXY: noProxy }) },
       });
-      // First: what went to the proxy, if anything did, must not be shown either.
+      // Asserted first, because a failure must not print what the proxy received.
       assertEquals(proxy.requests.length, 0, "requests through the proxy");
       assertEquals([code, stderr], [0, ""]);
       assertEquals(stdout, `200 true\n201 true\n200 true\n${noProxy}\n`);
@@ -41,7 +41,7 @@ for (const [name, host, noProxy] of variables) {
   });
 }
 
-Deno.test("requests beyond loopback go through the proxy, encrypted", async () => {
+Deno.test("requests to other hosts go through the proxy, encrypted", async () => {
   await using proxy = startTcpCapture([rawAnswer(502, "")]);
   await inFolder(async (folder) => {
     const script = `

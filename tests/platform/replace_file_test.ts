@@ -4,7 +4,7 @@ import { renameOver } from "../../src/platform/replace_file.ts";
 const DENIED = new Deno.errors.PermissionDenied("Access denied. (os error 5): rename 'a' -> 'b'");
 const SHARED = new Error("Sharing violation. (os error 32): rename 'a' -> 'b'");
 
-/** A system whose renames fail so often; counts them, and the milliseconds waited. */
+/** Makes the first renames fail; counts the renames and the milliseconds of all pauses. */
 function failing(times: number, error: Error) {
   const seen = { renames: 0, waited: 0 };
   const { renameSync } = Deno;
@@ -23,7 +23,7 @@ function failing(times: number, error: Error) {
   return { seen, [Symbol.dispose]: restore };
 }
 
-Deno.test("on Windows a file that another program has open for a moment is replaced after it", async () => {
+Deno.test("renameOver() waits for a program that has the file open on Windows", async () => {
   for (const error of [DENIED, SHARED]) {
     using system = failing(3, error);
     assertEquals(await renameOver("a", "b", () => true), true);
@@ -31,19 +31,19 @@ Deno.test("on Windows a file that another program has open for a moment is repla
   }
 });
 
-Deno.test("a save gives up after a second if another program keeps the file open", async () => {
+Deno.test("renameOver() gives up after a second", async () => {
   using system = failing(Infinity, SHARED);
   await assertRejects(() => renameOver("a", "b", () => true), Error, "os error 32");
   assertEquals(system.seen.waited, 1_000);
 });
 
-Deno.test("an editor's save during the wait is not overwritten", async () => {
+Deno.test("renameOver() does not overwrite what an editor saves during the wait", async () => {
   using system = failing(Infinity, DENIED);
   assertEquals(await renameOver("a", "b", () => system.seen.waited === 0), false);
   assertEquals(system.seen.renames, 1);
 });
 
-Deno.test("other errors of a save are reported at once", async () => {
+Deno.test("renameOver() throws other errors at once", async () => {
   const readOnly = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   for (
     const error of [readOnly, new Error("I/O error (os error 5)"), new Error("(os error 112)")]

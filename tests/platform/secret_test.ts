@@ -1,10 +1,11 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { redact, Secret } from "../../src/platform/secret.ts";
 
 const TEXT = "correct-horse-battery-staple";
+const WITHHELD = "[withheld: it repeats a secret]";
 
-Deno.test("Secret shows its text to nothing that prints, serializes or spreads it", () => {
+Deno.test("a Secret does not show its text when it is printed, serialized or spread", () => {
   const secret = new Secret(TEXT);
   const error = new Error(`with ${secret}`, { cause: secret });
   const shown = [
@@ -19,17 +20,16 @@ Deno.test("Secret shows its text to nothing that prints, serializes or spreads i
   assertEquals(secret.reveal(), TEXT);
 });
 
-Deno.test("redact() makes a foreign text one short line", () => {
+Deno.test("redact() makes one short line without control characters", () => {
   assertEquals(redact("a\r\nb\u0000\u001b[31mc\u2028d ", []), "a b [31mc d");
   const directed = "a\u202eb\u2066c\u2069d\u200fe\u061cf\u0007g\u009bh\u2029i\ufeffj";
   assertEquals(redact(directed, []), "abcdef g h ij");
   assertEquals(redact("x".repeat(1_000_000), []), `${"x".repeat(160)}…`);
 });
 
-Deno.test("redact() withholds a text that repeats eight characters of a secret, or a short one", () => {
+Deno.test("redact() withholds a text that contains a short secret, but not a similar text", () => {
   const secrets = [new Secret(TEXT), new Secret("pw1"), new Secret("")];
-  const telling = [TEXT, `no: ${TEXT.slice(3, 11)}!`, "it was pw1"];
-  for (const text of telling) assertStringIncludes(redact(text, secrets), "withheld", text);
+  assertEquals(redact("it was pw1", secrets), WITHHELD);
   for (const text of ["", "correct", "a battery of horses", "pw 1"]) {
     assertEquals(redact(text, secrets), text);
   }
@@ -39,21 +39,18 @@ const PASSWORD = "kR7!mq2#Lz";
 const TOKEN = Array.from({ length: 12 }, (_, at) => `part${at}Of-a.long_Token`).join("");
 const encode = (text: string) => new TextEncoder().encode(text);
 const percent = (text: string) => [...encode(text)].map((byte) => `%${byte.toString(16)}`).join("");
-const spellings: [string, (secret: string) => string][] = [
-  ["verbatim", (secret) => secret],
-  ["without its end", (secret) => secret.slice(0, 8)],
-  ["without its beginning", (secret) => secret.slice(-8)],
+const SPELLINGS: [string, (secret: string) => string][] = [
   ["as base64", (secret) => encode(secret).toBase64()],
   ["as base64 without its end", (secret) => encode(secret).toBase64().slice(0, 10)],
   ["percent-encoded", percent],
   ["partly percent-encoded", (secret) => secret.replace("q", "%71").replace("a", "%61")],
   ["as in a URL", encodeURIComponent],
 ];
-for (const [how, spelled] of spellings) {
-  Deno.test(`redact() withholds a sentence with a password or a token ${how}`, () => {
+for (const [how, spelled] of SPELLINGS) {
+  Deno.test(`redact() withholds a text with a password or a token ${how}`, () => {
     for (const secret of [PASSWORD, TOKEN]) {
       const text = `Value "${spelled(secret)}" failed to satisfy the constraint`;
-      assertEquals(redact(text, [new Secret(secret)]), "[withheld: it repeats a secret]", text);
+      assertEquals(redact(text, [new Secret(secret)]), WITHHELD, text);
     }
   });
 }
@@ -62,12 +59,12 @@ Deno.test("redact() withholds a part of a password that begins or ends with a co
   for (const part of ["password-2031", "password1", "-my-Password", "disabled!!"]) {
     for (const secret of [`${part}#x`, `x#${part}`]) {
       const shown = redact(`Value "${part}" failed`, [new Secret(secret)]);
-      assertEquals(shown, "[withheld: it repeats a secret]", secret);
+      assertEquals(shown, WITHHELD, secret);
     }
   }
 });
 
-Deno.test("redact() keeps a provider's message, whatever the usual secrets are", () => {
+Deno.test("redact() keeps the messages of a provider", () => {
   const secrets = [PASSWORD, TOKEN, "Summer2031!", "correct horse"].map((it) => new Secret(it));
   const sentences = [
     "Request not allowed due to security reasons.",
@@ -78,7 +75,7 @@ Deno.test("redact() keeps a provider's message, whatever the usual secrets are",
   for (const sentence of sentences) assertEquals(redact(sentence, secrets), sentence);
 });
 
-Deno.test("redact() never lets eight characters of any secret through, wherever they stand", () => {
+Deno.test("redact() withholds any eight characters of any secret, anywhere in a text", () => {
   const word = fc.string({ unit: "grapheme", minLength: 8, maxLength: 40 });
   fc.assert(
     fc.property(word, fc.string(), fc.string(), fc.nat(), (secret, before, after, at) => {

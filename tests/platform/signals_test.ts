@@ -26,30 +26,24 @@ Deno.test("a script that calls Deno.exit() cleans up", async () => {
 });
 
 subject(NO_SIGNALS, "signals that end a script", (test) => {
-  test({
-    name: "a script that a signal ends cleans up, and its exit status shows the signal",
-    fn: async () => {
-      for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
-        const ending =
-          `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
-        assertEquals(await ran(ending), ["cleaned up\n", code]);
-      }
-    },
+  test("a script that a signal ends cleans up, and its status shows the signal", async () => {
+    for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+      const ending =
+        `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
+      assertEquals(await ran(ending), ["cleaned up\n", code]);
+    }
   });
 
-  test({
-    name: "afterwards a signal is the script's own again",
-    fn: async () => {
-      for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
-        const afterwards = `
+  test("after the cleanup, a script can handle signals itself", async () => {
+    for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
+      const afterwards = `
         const kept = setTimeout(() => {}, 20_000);
         await new Promise((resolve) => {
           Deno.addSignalListener("${signal}", resolve);
           Deno.kill(Deno.pid, "${signal}");
         });
         clearTimeout(kept);`;
-        assertEquals(await ran("", afterwards), ["went on\n", 0]);
-      }
-    },
+      assertEquals(await ran("", afterwards), ["went on\n", 0]);
+    }
   });
 });

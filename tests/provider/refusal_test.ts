@@ -75,5 +75,5 @@ Deno.test("a ProviderError has the facts of the response, which support asks for
     [error.status, error.providerCode, error.requestId, error.attempts, error.retryAfterSeconds],
     [400, "LimitExceededException", "11111111-2222-3333-4444-555555555555", 1, 90],
   );
-  assertMatch(error.message, /wait 90 seconds/);
+  assertMatch(error.message, /\(status 400[^)]*exceeded\); the provider asks to wait 90 seconds/);
 });

@@ -38,22 +38,15 @@ clusterTest(
   },
 );
 
-clusterTest(
-  "a store key works in both base64 alphabets",
-  async ({ session }) => {
-    // All characters in which the two alphabets differ.
-    const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
-    const [plain, web] = [bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" })];
-    assertMatch(plain, /^[+/]{40,}.*=$/);
-    const keys = [plain, web.replace("=", "")];
-    const tokens = new Set<string>();
-    for (const writer of keys) {
-      await session({ storeKey: writer }).login({ force: true });
-      for (const storeKey of keys) tokens.add(await session({ storeKey }).accessToken());
-    }
-    assertEquals(tokens.size, keys.length);
-  },
-);
+clusterTest("a store key works in both base64 alphabets", async ({ session }) => {
+  // All characters in which the two alphabets differ.
+  const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
+  const plain = bytes.toBase64();
+  assertMatch(plain, /^[+/]{40,}.*=$/);
+  await session({ storeKey: plain }).login();
+  await session({ storeKey: bytes.toBase64({ alphabet: "base64url", omitPadding: true }) })
+    .accessToken();
+});
 
 testNeeding(
   NO_REDIS ?? NO_OPENSSL,

@@ -1,7 +1,4 @@
-/**
- * Processes that use a session on a `.env`. Run as a script, it is one of them. The folder tests that
- * several processes share a `.env`, and that one that is killed harms nobody.
- */
+/** Processes that share a session. Run as a script, this file is one of them. */
 import {
   AuthError,
   authFetch,
@@ -13,7 +10,7 @@ import {
 import { IMPORT_FLAGS } from "../../support/child_deno.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
-/** The report of a process about its calls. */
+/** What a process reports about its calls. */
 export interface Report {
   /** The number of responses by status, and of errors by code. */
   readonly outcomes: Record<string, number>;
@@ -24,7 +21,7 @@ export interface Report {
 
 /** A process that was started. */
 export interface ClientProcess {
-  /** Resolves when the process waits before its work, or has begun it. */
+  /** Resolves when the process is about to work, or has begun. */
   readonly ready: Promise<void>;
   /** Lets it begin. */
   go(): Promise<void>;
@@ -34,7 +31,7 @@ export interface ClientProcess {
   readonly ended: Promise<Deno.CommandStatus>;
 }
 
-/** The options of its session, or where its default session is to find its settings. */
+/** The options of its session, or where its default session finds its settings. */
 export type ClientOptions = SessionOptions | {
   readonly cwd: string;
   readonly env: Record<string, string>;

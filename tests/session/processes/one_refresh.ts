@@ -2,13 +2,13 @@
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../../mod.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
-import { inFolder } from "../../support/child_deno.ts";
+import { inFolder, namesIn } from "../../support/child_deno.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 
 /**
- * Lets processes start together on one expired `.env`, while refresh tokens rotate without grace
- * and devices are tracked, and asserts that one refresh served them all, and none was refused.
+ * Starts processes on one expired `.env` and asserts that one refresh serves all of them. The pool
+ * tracks devices, and a replaced refresh token is revoked at once.
  */
 export async function assertOneRefresh(processes: number, callsEach: number): Promise<void> {
   await using world = await startSandbox({
@@ -23,18 +23,17 @@ export async function assertOneRefresh(processes: number, callsEach: number): Pr
       Array.from({ length: processes }, () => startClient("call", { envFile }, callsEach)),
       callsEach,
     );
-    // One more, for the process that comes after.
+    // The refresh of a later process.
     assertEquals((await createSession({ envFile }).refresh()).state, "valid");
     const flows = world.requests.slice(before).map(({ authFlow, status }) =>
       `${authFlow} ${status}`
     );
     assertEquals(flows, ["REFRESH_TOKEN_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
-    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-    assertEquals(names, [".env", ".env.lock"]);
+    assertEquals(namesIn(folder), [".env", ".env.lock"]);
   });
 }
 
-/** Logs in on a `.env` in this folder, and lets the access token be over. @returns Its path. */
+/** Makes a `.env` with an expired access token in this folder. @returns Its path. */
 export async function writeExpired({ settings }: Sandbox, folder: string): Promise<string> {
   const envFile = `${folder}/.env`;
   await writeEnv(folder, variablesOf(settings));
@@ -45,10 +44,7 @@ export async function writeExpired({ settings }: Sandbox, folder: string): Promi
   return envFile;
 }
 
-/**
- * Lets processes begin together after one login, and asserts that one refresh serves all their
- * calls.
- */
+/** Lets processes begin together, and asserts that one login and one refresh serve their calls. */
 export async function assertServedTogether(
   world: Sandbox,
   clients: readonly ClientProcess[],

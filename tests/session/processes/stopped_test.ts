@@ -30,7 +30,7 @@ function answerWith(refreshToken: string): string {
 }
 
 Deno.test(
-  "a process that was stopped past its deadline uses the response that arrived in the meantime",
+  "a process that was stopped past its deadline uses the response that has arrived",
   () =>
     inFolder(async (folder) => {
       using provider = Deno.listen({ hostname: "127.0.0.1", port: 0 });

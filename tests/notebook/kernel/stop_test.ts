@@ -13,7 +13,7 @@ import { needing, NO_SIGNALS } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
 
-// Far beyond the time-out of a cell: only Stop can end a call to this.
+// Longer than the time limit of a cell, so that only Stop can end a call that hangs.
 const HANGING_MS = 600_000;
 
 interface Running {
@@ -22,19 +22,24 @@ interface Running {
   readonly folder: string;
 }
 
-/** Stop is a signal. The subjects of a test share its kernel, which each leaves as it was. */
-function stopTest(name: string, ...subjects: ((running: Running) => Promise<void>)[]): void {
+/** Runs steps that share a kernel, in which a user is signed in. Stop is a signal. */
+function stopTest(
+  name: string,
+  steps: Record<string, (running: Running) => Promise<void>>,
+): void {
   Deno.test({
     ...needing(NO_SIGNALS ?? NO_CLIENT, name),
-    fn: () =>
+    fn: (t) =>
       inFolder(async (folder) => {
         await using sandbox = await startSandbox();
         const env = { ...settingsEnvironment(sandbox.settings), AUTH_TIMEOUT_MS: `${HANGING_MS}` };
         await using kernel = await startKernel({ cwd: folder, env });
         const names =
-          "accessToken, authFetch, configure, createSession, doctor, download, downloadAll, fetchJson, login, refresh, status";
+          "accessToken, authFetch, configure, doctor, download, downloadAll, fetchJson, login, refresh, status";
         await run(kernel, `${importing(names)} await login(); const rows = [1, 2, 3];`);
-        for (const subject of subjects) await subject({ kernel, sandbox, folder });
+        for (const [step, fn] of Object.entries(steps)) {
+          await t.step(step, () => fn({ kernel, sandbox, folder }));
+        }
       }),
   });
 }
@@ -109,25 +114,17 @@ const HANGING: [call: string, at: "token" | "api", cell: string][] = [
   ["authFetch", "api", `await authFetch("/v1/stations")`],
   ["login", "token", "await login({ force: true })"],
   ["refresh", "token", "await refresh()"],
-  // Shortly before its end a token is refreshed.
+  // A token is refreshed shortly before it expires.
   [
     "accessToken",
     "token",
     "configure({ now: () => Date.now() + 1_750_000 }); await accessToken()",
   ],
-  [
-    "login",
-    "token",
-    `await createSession({ ...settings }).login({ username: "student", password: secret })`,
-  ],
   ["doctor", "token", "await doctor({ login: true })"],
 ];
 
 async function hangingCall(running: Running): Promise<void> {
-  const { kernel, sandbox, folder } = running;
-  const { authUrl, clientId, clientSecret, userPoolId, password } = sandbox.settings;
-  const settings = JSON.stringify({ authUrl, clientId, clientSecret, userPoolId });
-  await run(kernel, `const settings = ${settings}; const secret = "${password}";`);
+  const { kernel, folder } = running;
   for (const [call, at, cell] of HANGING) {
     const before = linesOf(`${folder}/.env`);
     await assertStopped(running, call, await stopWhileHanging(running, at, cell), before);
@@ -233,9 +230,8 @@ async function withEndlessBody(
      const read = "${origin}/reading";
      const seconds = (count) => new Promise((end) => setTimeout(end, count * 1_000));
      const work = async () => {
-       await seconds(1.5);
        await fetch(read);
-       await seconds(1);
+       await seconds(0.5);
      };
      let answer;`,
   );
@@ -257,9 +253,8 @@ async function reading(running: Running): Promise<void> {
         `const copy = answer.clone(); fetch(read); await copy.json()`,
         `for await (const piece of answer.body) fetch(read)`,
         `await answer.body.pipeTo(new WritableStream({ write: () => { fetch(read); } }))`,
-        // These end at the next piece.
+        // It ends at the next piece.
         `for await (const piece of answer.body) await work()`,
-        `await answer.body.pipeTo(new WritableStream({ write: work }))`,
       ]
     ) {
       const reading = begin();
@@ -284,7 +279,7 @@ async function callWhileReading(running: Running): Promise<void> {
     ) {
       const reading = begin();
       const ending = kernel.execute(`await ${cell}`);
-      // In the middle: part of the body has arrived.
+      // Part of the body has arrived.
       await Promise.race([file ? begun(folder) : reading, ending]);
       kernel.interrupt();
       await assertStopped(running, call, await ending, before);
@@ -299,14 +294,6 @@ async function callWhileReading(running: Running): Promise<void> {
   });
 }
 
-stopTest(
-  "Stop ends a call with an error, whatever it waits for, and the kernel continues",
-  hangingCall,
-  requestItself,
-  reading,
-  callWhileReading,
-);
-
 /** Resolves when a part file contains something. */
 async function begun(folder: string): Promise<void> {
   using watcher = Deno.watchFs(folder);
@@ -318,22 +305,27 @@ async function begun(folder: string): Promise<void> {
   for await (const _ of watcher) if (exists()) return;
 }
 
-stopTest(
-  "an abandoned reading keeps one Stop from the kernel, and not the next",
-  async ({ kernel }) => {
-    await withEndlessBody(kernel, async () => {
-      await run(kernel, `const left = (await authFetch("/endless")).body.getReader();`);
-      await run(kernel, `await left.read();`);
-      kernel.interrupt();
-      await run(kernel, `await seconds(1.5); rows.length`);
-      await assertStopKills(kernel);
-    });
-  },
-);
+/** The first Stop ends the reading. Its listener stays for a second, for a second press. */
+async function abandonedReading({ kernel }: Running): Promise<void> {
+  await withEndlessBody(kernel, async () => {
+    await run(kernel, `const left = (await authFetch("/endless")).body.getReader();`);
+    await run(kernel, `await left.read();`);
+    kernel.interrupt();
+    await run(kernel, `await seconds(1.5); rows.length`);
+    await assertStopKills(kernel);
+  });
+}
 
-stopTest(
-  "after the end of all calls, Stop ends the kernel, as without this module",
-  async ({ kernel, sandbox }) => {
+stopTest("Stop in a notebook ends the current call and keeps the kernel", {
+  "a call that waits for a response ends with an error": hangingCall,
+  "the request is canceled at the server": requestItself,
+  "reading a body ends with an error": reading,
+  "a download that was stopped can be resumed": callWhileReading,
+  "the second Stop after an unfinished reading ends the kernel": abandonedReading,
+});
+
+stopTest("Stop ends the kernel when no call is running", {
+  "after calls of all kinds": async ({ kernel, sandbox }) => {
     // The response of a notebook is that of fetch: its body, copies and readers.
     const shown = await run(
       kernel,
@@ -364,10 +356,10 @@ stopTest(
       await assertStopKills(kernel);
     });
   },
-);
+});
 
 Deno.test({
-  ...needing(NO_SIGNALS, "in a script SIGINT ends the process, as always"),
+  ...needing(NO_SIGNALS, "Ctrl-C ends a script during a call"),
   fn: () =>
     inFolder(async (folder) => {
       await using sandbox = await startSandbox();

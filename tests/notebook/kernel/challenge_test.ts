@@ -93,49 +93,7 @@ async function promptsForEachStep(kernel: Kernel): Promise<void> {
   }
 }
 
-async function answersInTheNextCell(kernel: Kernel): Promise<void> {
-  const failed = (call: string) =>
-    `try { console.log((await ${call}).state) } catch (e) { globalThis.error ??= e; console.log(e.code, e.message) }`;
-  const { turns, user } = CHALLENGE_CASES.find(({ title }) => title.includes(", then the setup")) ??
-    { turns: [], user: {} };
-  assertEquals(turns.length, 3);
-  await atDesk(kernel, user, async (sandbox) => {
-    const cells = [await kernel.execute(failed("session.login()"))];
-    for (const turn of turns) {
-      const answers = JSON.stringify(await turn.answer(sandbox));
-      cells.push(await kernel.execute(failed(`error.respond(${answers})`)));
-    }
-    assertEquals(cells.map((cell) => /"([A-Z_]+|valid)[ \\]/.exec(shown(cell.outputs))?.[1]), [
-      ...["CHALLENGE_REQUIRED", "CHALLENGE_REQUIRED", "CODE_REJECTED", undefined],
-    ]);
-    assertStringIncludes(shown(cells.at(-1)?.outputs ?? []), "valid");
-    assertMatch(shown(cells[1]?.outputs ?? []), /challenge\.authenticator/);
-    assertEquals(repeatedPart(cells.map(kept).join(), [NEW_PASSWORD]), undefined);
-    const whole = await kernel.execute("console.log(error)\nerror");
-    assert(!kept(whole).includes("otpauth"));
-  });
-  await atDesk(kernel, { challenge: "MFA_SETUP" }, async () => {
-    await kernel.execute("await session.login().catch((it) => { globalThis.error = it; })");
-    const { outputs } = await kernel.execute("error.challenge.authenticator");
-    assertMatch(await keyOn(outputs), /^[A-Z2-7]{32,}$/);
-    assertMatch(shown(outputs), /<svg .*clear this output/);
-  });
-}
-
 async function stopsAtAStep(kernel: Kernel): Promise<void> {
-  const user = { challenge: "SMS_MFA", phone: "+15555550100" } as const;
-  await atDesk(kernel, user, async (sandbox) => {
-    const cell = `await session.login({ onChallenge: () => ({ SMS_MFA_CODE: prompt("Code?") }) })`;
-    const result = await kernel.execute(cell, {
-      onInput: () => {
-        kernel.interrupt();
-        return sandbox.codes.at(-1)?.code ?? "";
-      },
-    });
-    assertMatch(result.evalue ?? "", /^Stopped login\(\)/);
-    await kernel.execute("await new Promise((resolve) => setTimeout(resolve))");
-    assertEquals(sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
-  });
   await atDesk(kernel, { challenge: "MFA_SETUP" }, async (sandbox) => {
     const result = await kernel.execute("await session.login()", {
       onInput: async (_, __, outputs) => {
@@ -144,13 +102,11 @@ async function stopsAtAStep(kernel: Kernel): Promise<void> {
         return await sandbox.totp(USERNAME);
       },
     });
-    assertEquals([result.status, result.ename], ["error", "AuthError"]);
     assertMatch(result.evalue ?? "", /^Stopped login\(\).*explain INTERRUPTED/);
     const after = await kernel.execute("session.status().state");
     assertStringIncludes(shown(after.outputs), "none");
-    assertEquals(sandbox.requests.map(({ operation }) => operation), [
-      ...["InitiateAuth", "AssociateSoftwareToken"],
-    ]);
+    const sent = sandbox.requests.map(({ operation }) => operation);
+    assertEquals(sent, ["InitiateAuth", "AssociateSoftwareToken"]);
     assert(!kept(result).includes("otpauth"), "the key is removed even after the cell's end");
   });
 }
@@ -160,7 +116,6 @@ kernelTest("a notebook asks for the further steps of a login", (t) =>
     await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
     await kernel.execute(importing("createSession"));
     await t.step("login() prompts for each step", () => promptsForEachStep(kernel));
-    await t.step("respond() answers in the next cell", () => answersInTheNextCell(kernel));
     // Stop is a signal, which Windows does not have.
     if (Deno.build.os !== "windows") {
       await t.step("Stop ends the login at a step", () => stopsAtAStep(kernel));

@@ -1,6 +1,5 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a temporary home folder. */
 
-import { basename } from "node:path";
 import { freePort } from "./free_port.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "./needs.ts";
 import { settlesWithin } from "./settles_within.ts";
@@ -33,31 +32,13 @@ export async function jupyterHome(): Promise<JupyterHome> {
     const folder = `${home}/notebooks`;
     await Deno.mkdir(folder);
     const env = { HOME: home, DENO_DIR: await denoFolder(), NO_COLOR: "1" };
-    // `deno jupyter --install` goes by the home folder and heeds no variable of Jupyter's.
+    // `deno jupyter --install` uses the home folder and ignores Jupyter's variables.
     await output(Deno.execPath(), ["jupyter", "--install"], { env });
     return { folder, env, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
   }
-}
-
-/** A home folder with copies of the notebooks, and above and beside them what they import. */
-export async function notebooksHome(paths: readonly string[]): Promise<JupyterHome> {
-  const home = await jupyterHome();
-  const root = new URL("../../", import.meta.url);
-  for (const path of paths) {
-    await Deno.copyFile(path, `${home.folder}/${basename(path)}`);
-  }
-  for (const part of ["mod.ts", "src"]) {
-    await Deno.symlink(new URL(part, root), `${home.folder}/../${part}`);
-  }
-  const beside = new URL("notebooks/", root);
-  for await (const { name } of Deno.readDir(beside)) {
-    if (name.endsWith(".ipynb") || name.startsWith(".")) continue;
-    await Deno.symlink(new URL(name, beside), `${home.folder}/${name}`);
-  }
-  return home;
 }
 
 /** Starts the notebook server and waits until it responds. */
@@ -121,7 +102,7 @@ async function denoFolder(): Promise<string> {
   return String(denoDir);
 }
 
-/** The server writes a file once it listens, which may be on another port than the one asked for. */
+/** The address from the file that the server writes once it listens: another program may have its port. */
 async function serverUrl(home: JupyterHome, pid: number): Promise<string> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {

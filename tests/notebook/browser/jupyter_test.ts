@@ -3,11 +3,13 @@ import { chromiumTest, openPage } from "../../support/browser.ts";
 import { ClassicPage } from "./classic_page.ts";
 import { assertReadable } from "../../support/contrast.ts";
 import { SCREENSHOTS, SESSION_CELLS, signInWorld, walkThrough } from "./notebook_page.ts";
-import { readNotebook, scanForSecrets } from "../kernel/notebook.ts";
+import { takePicture, WORDS } from "./notebook_picture.ts";
+import { readNotebook } from "../kernel/notebook.ts";
+import { scanForSecrets } from "../kernel/scan_for_secrets.ts";
 import { noJupyter, startJupyter } from "../../support/jupyter.ts";
 
 chromiumTest(
-  "in classic Jupyter, the prompt of login() is masked, cards appear, and the saved file contains no secret",
+  "classic Jupyter masks the prompt of login(), shows cards, and saves no secret",
   async (browser) => {
     await using world = await signInWorld("cards.ipynb", SESSION_CELLS);
     const { home, path } = world;
@@ -32,7 +34,7 @@ chromiumTest(
     const found = scanForSecrets(await readNotebook(path));
     assertEquals(found.filter((each) => /token|opaque/.test(each)), []);
 
-    // Jupyter takes from a notebook that it does not trust what could do harm: the words stay.
+    // Jupyter removes active content from an untrusted notebook, but not the words.
     await ClassicPage.open(page, `${server.url}notebooks/cards.ipynb`);
     const reopened = notebook.cell(3).locator(".output_html.output_result");
     await reopened.waitFor();
@@ -41,6 +43,15 @@ chromiumTest(
       /Signed in as ada .*automatically/,
     );
     if (SCREENSHOTS) await reopened.screenshot({ path: `${SCREENSHOTS}/card-untrusted.png` });
+  },
+  noJupyter("jupyter-notebook"),
+);
+
+chromiumTest(
+  "the picture in the README shows today's prompt, card and plot",
+  async (browser) => {
+    const { words } = await takePicture(browser);
+    assertEquals(words, await Deno.readTextFile(WORDS), "take it again: deno task picture");
   },
   noJupyter("jupyter-notebook"),
 );

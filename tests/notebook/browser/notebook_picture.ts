@@ -5,8 +5,9 @@
  */
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { code, notebookOf } from "../kernel/notebook_builders.ts";
-import { withoutAmounts, writeNotebook } from "../kernel/notebook.ts";
-import { notebooksHome, startJupyter } from "../../support/jupyter.ts";
+import { withoutAmounts } from "../kernel/compare_outputs.ts";
+import { writeNotebook } from "../kernel/notebook.ts";
+import { jupyterHome, startJupyter } from "../../support/jupyter.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import type { Browser } from "playwright-core";
 import UPNG from "upng-js";
@@ -67,7 +68,10 @@ export async function takePicture(browser: Browser): Promise<{ png: Uint8Array; 
   await using sandbox = await startSandbox();
   const user = { username: "ada", password: crypto.randomUUID() };
   sandbox.addUser(user);
-  await using home = await notebooksHome([]);
+  await using home = await jupyterHome();
+  for (const name of ["mod.ts", "src"]) {
+    await Deno.symlink(new URL(`../../../${name}`, import.meta.url), `${home.folder}/../${name}`);
+  }
   await writeNotebook(`${home.folder}/week.ipynb`, notebookOf(...CELLS.map((cell) => code(cell))));
   const { USERNAME: _name, PASSWORD: _password, ...settings } = variablesOf(sandbox.settings);
   await writeEnv(home.folder, settings);

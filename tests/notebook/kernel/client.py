@@ -83,9 +83,10 @@ class Session:
 
     async def start(self):
         self.client.start_channels()
-        await self.client.wait_for_ready(timeout=120)
+        self.client.kernel_info()
+        await self.client.get_shell_msg()
         self.tasks = [asyncio.create_task(each()) for each in (self.iopub, self.shell, self.stdin)]
-        # What the kernel publishes before the subscription arrives is lost.
+        # Output that the kernel publishes before the subscription arrives is lost, so ask until some arrives.
         while self.messages == 0:
             self.client.kernel_info()
             await asyncio.sleep(0.1)
@@ -118,12 +119,12 @@ class Session:
         return futures.setdefault(request, asyncio.get_running_loop().create_future())
 
     async def silence(self):
-        # In two steps, so that a timer that is late does not end the wait before messages were read.
+        # In two steps: after a timer that fires late, waiting messages are read before the next look.
         seen = -1
         while seen != self.messages:
             seen = self.messages
-            await asyncio.sleep(0.02)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)
 
     async def run(self, code, stdin):
         self.number = number = self.number + 1
@@ -131,8 +132,8 @@ class Session:
         self.cells.open(request, number)
         reply = await self.future(self.replies, request)
         await self.future(self.idle, request)
-        # What a cell shows may leave the kernel after "idle", by other threads. Each of them had its
-        # turn once the kernel is idle again.
+        # Other threads of the kernel may send a cell's output after "idle". When the kernel is idle
+        # a second time, each of them has sent it.
         await self.future(self.idle, self.client.execute("", silent=True, store_history=False))
         await self.silence()
         emit(cell=number, reply=reply)
@@ -155,7 +156,6 @@ async def orders(session):
 async def main(command):
     with tempfile.TemporaryDirectory() as folder:
         manager = AsyncKernelManager(connection_file=f"{folder}/connection.json")
-        manager.shutdown_wait_time = 2.0
         manager._kernel_spec = KernelSpec(
             argv=[*command, "{connection_file}"], display_name="Deno", language="typescript"
         )
@@ -178,7 +178,7 @@ async def main(command):
         finally:
             code = process.poll()
             if code is None:
-                await manager.shutdown_kernel()
+                await manager.shutdown_kernel(now=True)
             else:
                 emit(ended=signal.Signals(-code).name if code < 0 else f"exit status {code}")
             session.client.stop_channels()

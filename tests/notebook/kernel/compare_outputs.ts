@@ -1,10 +1,7 @@
-/**
- * Compares the outputs of a cell with those in the committed notebook. The folder runs the notebooks
- * (`main.ts`) and tests the code that runs them.
- */
+/** Compares the outputs of a cell with those in the committed notebook. */
 
 import { stripVTControlCharacters } from "node:util";
-import { type Output, withoutRemoved } from "./outputs.ts";
+import { type Output, withoutRemoved } from "./notebook.ts";
 import { hideSecrets } from "./scan_for_secrets.ts";
 
 const SHOWN_CHARACTERS = 600;
@@ -54,27 +51,22 @@ export function describeOutputs(outputs: readonly Output[]): string {
   return outputs.map((output) => `${kindOf(output)}: ${shorten(plainText(output))}`).join("\n");
 }
 
-function kindOf(output: Output): string {
-  if (output.output_type === "stream") return output.name;
-  if (output.output_type === "error") return "error";
-  return `${output.output_type} (${Object.keys(output.data).sort().join(", ")})`;
+function kindOf({ output_type, name, data }: Output): string {
+  if (output_type === "stream") return name ?? "";
+  return data ? `${output_type} (${Object.keys(data).sort().join(", ")})` : output_type;
 }
 
 /** The plain text, and the words of HTML. */
 function textsOf(output: Output): string[] {
-  const html = "data" in output ? String(output.data["text/html"] ?? "") : "";
+  const html = String(output.data?.["text/html"] ?? "");
   const words = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
   return [plainText(output), words];
 }
 
 /** The plain text. An error is its name and message: every edit changes the stack. */
-function plainText(output: Output): string {
-  const text = output.output_type === "stream"
-    ? output.text
-    : output.output_type === "error"
-    ? `${output.ename}: ${output.evalue}`
-    : String(output.data["text/plain"] ?? "");
-  return stripVTControlCharacters(text).replaceAll("\r\n", "\n");
+function plainText({ output_type, text, data, ename, evalue }: Output): string {
+  const plain = output_type === "error" ? `${ename}: ${evalue}` : text ?? data?.["text/plain"];
+  return stripVTControlCharacters(String(plain ?? "")).replaceAll("\r\n", "\n");
 }
 
 function shorten(text: string): string {

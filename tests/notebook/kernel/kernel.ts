@@ -1,13 +1,13 @@
 /** Runs cells on a real Deno kernel, as a front end does. Debian's Jupyter speaks its protocol: `client.py`. */
 import { fileURLToPath } from "node:url";
-import type { Output } from "./outputs.ts";
+import type { Output } from "./notebook.ts";
 import { type Lack, notInstalled, runQuietly, testNeeding } from "../../support/needs.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
 export type { Output };
 
-/** Debian's Python, for which Debian's packages are. */
-const PYTHON = "/usr/bin/python3";
+/** Debian's Python, which has Debian's packages. */
+export const PYTHON = "/usr/bin/python3";
 const CLIENT = fileURLToPath(new URL("client.py", import.meta.url));
 const CELL_TIMEOUT_MS = 120_000;
 
@@ -18,7 +18,7 @@ export const NO_CLIENT: Lack | undefined = hasClient
   : notInstalled("Debian's jupyter_client was not found");
 
 /** Registers a test that needs a kernel. */
-export function kernelTest(name: string, fn: () => Promise<void>): void {
+export function kernelTest(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
   testNeeding(NO_CLIENT, name, fn);
 }
 
@@ -33,8 +33,6 @@ export interface KernelOptions {
 }
 
 export interface ExecuteOptions {
-  /** Default 120 000. */
-  readonly timeoutMs?: number;
   /** Answers `prompt()`. Without it, the cell has no standard input, and `prompt()` returns `null`. */
   readonly onInput?: (
     prompt: string,
@@ -60,14 +58,6 @@ export interface CellResult {
   readonly ename?: string;
   readonly evalue?: string;
   readonly traceback?: string[];
-}
-
-/** A cell did not end in time. The kernel is most likely stuck: close it. */
-export class CellTimeoutError extends Error {
-  override name = "CellTimeoutError";
-  constructor(timeoutMs: number, readonly outputs: Output[]) {
-    super(`The cell did not end within ${timeoutMs} ms; close the kernel, it may be stuck`);
-  }
 }
 
 /** The kernel's process ended by itself or was killed. */
@@ -127,15 +117,14 @@ export class Kernel implements AsyncDisposable {
     return this.#error === undefined;
   }
 
-  /** Runs one cell to its end. Rejects on a time-out and when the kernel dies, not when it throws. */
-  async execute(code: string, options: ExecuteOptions = {}): Promise<CellResult> {
-    const { onInput, timeoutMs = CELL_TIMEOUT_MS } = options;
+  /** Runs one cell to its end. Rejects on a time-out and when the kernel dies, not when the cell throws. */
+  async execute(code: string, { onInput }: ExecuteOptions = {}): Promise<CellResult> {
     if (this.#error) throw this.#error;
     const cell: Cell = { outputs: [], inputs: [], onInput, result: Promise.withResolvers() };
     this.#cells.push(cell);
     const timer = setTimeout(
-      () => cell.result.reject(new CellTimeoutError(timeoutMs, cell.outputs)),
-      timeoutMs,
+      () => cell.result.reject(new Error(`The cell was still running after ${CELL_TIMEOUT_MS} ms`)),
+      CELL_TIMEOUT_MS,
     );
     this.#order({ run: code, stdin: onInput !== undefined });
     return await cell.result.promise.finally(() => clearTimeout(timer));

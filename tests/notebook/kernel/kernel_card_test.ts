@@ -6,78 +6,83 @@ import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
 import { type CellResult, kernelTest, startKernel } from "./kernel.ts";
 
-/** The one output of a cell: a card. */
-function cardIn(result: CellResult): string {
-  assertEquals(result.outputs.length, 1, JSON.stringify(result));
-  const output = result.outputs[0];
-  if (output?.output_type !== "execute_result") throw new Error(JSON.stringify(output));
-  assertEquals(output.execution_count, result.executionCount);
-  assertEquals(Object.keys(output.data).sort(), ["text/html", "text/plain"]);
-  assertMatch(
-    String(output.data["text/plain"]),
-    /^● Signed in as student at 127\.0\.0\.1 · as of .*\n/,
-  );
-  assertStringIncludes(String(output.data["text/html"]), "Signed in as student at 127.0.0.1");
-  return JSON.stringify(output);
+const REMOVED = { "text/plain": "", "text/html": "" };
+
+function assertShowsSessionCard({ outputs, executionCount }: CellResult): void {
+  const [card] = outputs;
+  assertEquals([outputs.length, card?.output_type], [1, "execute_result"]);
+  assertEquals(card?.execution_count, executionCount);
+  const { "text/plain": text, "text/html": html, ...others } = card?.data ?? {};
+  assertMatch(String(text), /^● Signed in as student at 127\.0\.0\.1 · as of .*\n/);
+  assertStringIncludes(String(html), "Signed in as student at 127.0.0.1");
+  assertEquals(others, {});
 }
 
-/** The text of the line that a cell showed last, and of the card below it. */
-function lineAndCardIn({ outputs }: CellResult): [line: string, card: string, html: string] {
+/** The card below a line of progress, which is removed. */
+function cardBelowProgress({ outputs }: CellResult): { text: string; html: string } {
   const [line, card] = outputs;
-  assertEquals(outputs.length, 2, JSON.stringify(outputs));
-  if (line?.output_type !== "display_data") throw new Error(JSON.stringify(line));
-  if (card?.output_type !== "execute_result") throw new Error(JSON.stringify(card));
-  const text = String(card.data["text/plain"]);
-  return [String(line.data["text/plain"]), text, String(card.data["text/html"])];
+  assertEquals(outputs.map((each) => each.output_type), ["display_data", "execute_result"]);
+  assertEquals(line?.data, REMOVED);
+  return { text: String(card?.data?.["text/plain"]), html: String(card?.data?.["text/html"]) };
 }
 
-kernelTest(
-  "cards and progress show in their own cell, as HTML and as text, without a secret",
-  () =>
-    inFolder(async (folder) => {
-      await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
-      const env = settingsEnvironment(sandbox.settings);
-      await using kernel = await startKernel({ cwd: folder, env });
-      const names = "configure, doctor, download, downloadAll, fetchJson, login, status";
-      await kernel.execute(importing(names));
-      const shown: string[] = [];
-      for (let run = 1; run <= 10; run++) {
-        const one = await kernel.execute(`await login({ force: ${run % 2 === 0} })`);
-        const two = await kernel.execute("status()");
-        for (const result of [one, two]) shown.push(cardIn(result));
-      }
+kernelTest("a notebook shows cards, progress and the log", (t) =>
+  inFolder(async (folder) => {
+    await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
+    await using kernel = await startKernel({
+      cwd: folder,
+      env: settingsEnvironment(sandbox.settings),
+    });
+    const names =
+      "authFetch, configure, doctor, download, downloadAll, fetchJson, login, refresh, status";
+    await kernel.execute(importing(names));
+
+    const assertShowsNoSecret = (...results: CellResult[]) => {
       const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${folder}/.env`);
       assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
       const { password, clientSecret } = sandbox.settings;
       const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, password, clientSecret];
-      assertEquals(repeatedPart(shown.join("\n"), secrets), undefined);
+      assertEquals(repeatedPart(JSON.stringify(results), secrets), undefined);
+    };
 
-      const runtime = await kernel.execute("(await doctor()).checks[0].message");
-      assertMatch(JSON.stringify(runtime.outputs), /login\(\) can prompt/);
+    await t.step("login() and status() show a card without a secret", async () => {
+      for (const cell of ["await login()", "await login({ force: true })", "status()"]) {
+        const result = await kernel.execute(cell);
+        assertShowsSessionCard(result);
+        assertShowsNoSecret(result);
+      }
+    });
 
-      // By this clock a second passes at each look, so that every piece is shown.
+    await t.step("doctor() reports that login() can prompt", async () => {
+      const { outputs } = await kernel.execute("(await doctor()).checks[0].message");
+      assertMatch(JSON.stringify(outputs), /login\(\) can prompt/);
+    });
+
+    const path = (id: string) => `/v1/stations/${id}/observations.csv`;
+
+    await t.step("download() replaces its progress with a card", async () => {
+      // By this clock, a second passes at each look, so that all progress is shown.
       await kernel.execute("let ticks = 0; configure({ monotonic: () => ticks += 1_000 });");
-      const path = (id: string) => `/v1/stations/${id}/observations.csv`;
       const download = `await download("${path("gull-harbor")}", "data.csv")`;
-      const [line, card] = lineAndCardIn(await kernel.execute(download));
-      assertEquals(line, "", "the line of progress is gone");
       assertMatch(
-        card,
+        cardBelowProgress(await kernel.execute(download)).text,
         /^● data\.csv · saved, \d{3}\.\d kB in (under 1|\d+) s\n {2}type: text\/csv/,
       );
       const quiet = download.replace('data.csv"', 'more.csv", { onProgress: () => {} }');
       assertEquals((await kernel.execute(quiet)).outputs.length, 1);
+    });
 
-      const items = ["gull-harbor", "mill-plain", "nowhere"].map((
-        id,
-      ) => [path(id), `data/${id}.csv`]);
+    await t.step("downloadAll() replaces its progress with a card", async () => {
+      const items = ["gull-harbor", "mill-plain", "nowhere"]
+        .map((id) => [path(id), `data/${id}.csv`]);
       const many = await kernel.execute(`await downloadAll(${JSON.stringify(items)})`);
-      const [lineOfMany, cardOfMany, html] = lineAndCardIn(many);
-      assertEquals(lineOfMany, "");
-      assertMatch(cardOfMany, /^◐ 2 files saved, 1 failed · \d{3}\.\d kB in /);
+      const { text, html } = cardBelowProgress(many);
+      assertMatch(text, /^◐ 2 files saved, 1 failed · \d{3}\.\d kB in /);
       assertMatch(html, /2 files saved, 1 failed.*nowhere/s);
+    });
 
-      // A prompt instead of the pause, so that the test can see what is on the screen meanwhile.
+    await t.step("a pause before the next attempt is announced, then removed", async () => {
+      // A prompt instead of the pause, so that the test sees what the cell shows meanwhile.
       await kernel.execute(`configure({ sleep: () => Promise.resolve(prompt("paused")) });`);
       sandbox.failures.push({ at: "api", status: 503, headers: { "retry-after": "5" }, times: 1 });
       const paused: string[] = [];
@@ -90,10 +95,25 @@ kernelTest(
       });
       assertEquals(paused.length, 1);
       assertMatch(paused[0] ?? "", /Trying again in 5 s \(the API responded with 503\)/);
-      const [pause, value] = outputs;
-      assertEquals([pause && "data" in pause && pause.data, value?.output_type], [
-        { "text/plain": "", "text/html": "" },
-        "execute_result",
-      ]);
-    }),
-);
+      assertEquals([outputs[0]?.data, outputs[1]?.output_type], [REMOVED, "execute_result"]);
+    });
+
+    await t.step("the log appears below the cell once AUTH_LOG is set", async () => {
+      const turnOn = await kernel.execute(
+        `configure({}); Deno.env.set("AUTH_LOG", "debug"); await login();`,
+      );
+      const call = await kernel.execute(
+        `await refresh(); (await authFetch("/v1/stations?near=me")).status`,
+      );
+      const linesIn = ({ outputs }: CellResult) =>
+        outputs.filter(({ name }) => name === "stderr")
+          .flatMap(({ text = "" }) => text.trim().split("\n"));
+      assertEquals(linesIn(turnOn).map((line) => line.split(/ +/)[1]), ["settings", "login"]);
+      const lines = linesIn(call);
+      assertEquals(lines.length, 3, lines.join("\n"));
+      assertMatch(lines[0] ?? "", /^platform-auth: request +POST .* \(refresh\) 200 in /);
+      assertMatch(lines[1] ?? "", /^platform-auth: refresh +forced: refreshed in /);
+      assertMatch(lines[2] ?? "", /^platform-auth: request +GET .*\/v1\/stations 200 in /);
+      assertShowsNoSecret(turnOn, call);
+    });
+  }));

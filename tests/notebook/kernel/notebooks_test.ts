@@ -4,7 +4,8 @@ import type { Exercise } from "../../../notebooks/exercises/check.ts";
 import { cardHtml } from "../../../src/show/card.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { code } from "./notebook_builders.ts";
-import { type CodeCell, codeCells, describeOutputs, readNotebook } from "./notebook.ts";
+import { describeOutputs } from "./compare_outputs.ts";
+import { type CodeCell, codeCells, readNotebook } from "./notebook.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./run_notebooks.ts";
 
@@ -146,7 +147,7 @@ Deno.test("the files of the notebooks contain cards in today's style", async () 
   for (const path of await listNotebooks()) {
     for (const { number, cell } of codeCells(await readNotebook(path))) {
       for (const output of cell.outputs) {
-        const html = "data" in output ? String(output.data["text/html"] ?? "") : "";
+        const html = String(output.data?.["text/html"] ?? "");
         if (!html.includes('aria-label="platform-auth"')) continue;
         cards++;
         assertEquals(

@@ -1,26 +1,19 @@
 /** Runs a notebook on a new kernel and reports the differences from its file. */
 
-import { tmpdir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
-import { type CellResult, CellTimeoutError, startKernel } from "./kernel.ts";
+import { compareOutputs, describeOutputs } from "./compare_outputs.ts";
+import { type CellResult, PYTHON, startKernel } from "./kernel.ts";
 import {
   type CodeCell,
   codeCells,
-  compareOutputs,
-  describeOutputs,
-  formatNotebook,
   hasTag,
-  hideSecrets,
   type Notebook,
   type NumberedCodeCell,
   readNotebook,
-  scanForSecrets,
-  stripVolatile,
-  writeNotebook,
+  withoutRemoved,
 } from "./notebook.ts";
-import { withoutRemoved } from "./outputs.ts";
+import { hideSecrets, scanForSecrets } from "./scan_for_secrets.ts";
 
-const TIMEOUT_MS = 180_000;
 const UNSTABLE = "unstable-output";
 
 // The settings of the person who runs it would change the outputs.
@@ -30,10 +23,6 @@ const OWN_SETTINGS =
 export interface RunOptions {
   /** Write outputs and counts back into the file when nothing is wrong. Default `false`. */
   update?: boolean;
-  /** Limit for all cells together. Default 180 000. */
-  timeoutMs?: number;
-  /** Ends the kernel and with it the run. */
-  signal?: AbortSignal;
   /** Cells to run after one of the notebook's cells. The report contains their results. */
   further?: (cell: CodeCell, index: number) => readonly CodeCell[];
 }
@@ -74,97 +63,72 @@ export async function runNotebook(
   const cells = codeCells(committed);
   const further = ({ number, cell }: NumberedCodeCell) =>
     options.further?.(cell, committed.cells.indexOf(cell)).map((cell) => ({ number, cell })) ?? [];
-  const all = cells.flatMap((each) => [each, ...further(each)]);
-  const { results, problems } = await runCells(all, path, options);
+  const { results, problems } = await runCells(
+    cells.flatMap((each) => [each, ...further(each)]),
+    path,
+  );
   const shown = withResults(committed, results);
   const update = options.update === true && problems.length === 0;
   const file = update ? keepUnstable(committed, shown) : committed;
 
-  const isNew = ({ number, cell }: NumberedCodeCell): boolean =>
-    results.has(cell) && !problems.some((problem) => problem.cell === number);
-  if (!update) problems.push(...cells.filter(isNew).flatMap((cell) => differences(cell, results)));
+  if (!update) {
+    const compared = cells.filter(({ number }) => problems.every(({ cell }) => cell !== number));
+    problems.push(...compared.flatMap((cell) => differences(cell, results.get(cell.cell))));
+  }
   if ((file.metadata.kernelspec as { name?: string } | undefined)?.name !== "deno") {
     problems.push({ message: "metadata: kernelspec is not deno, so Jupyter would start another" });
   }
   const secrets = new Set([file, shown].flatMap(scanForSecrets));
   problems.push(...[...secrets].map((message) => ({ message })));
 
-  const updated = update && problems.length === 0 &&
-    formatNotebook(file) !== await Deno.readTextFile(path);
-  if (updated) await writeNotebook(path, file);
+  const text = await Deno.readTextFile(path);
+  const newText = update && problems.length === 0 ? await formatNotebook(file) : text;
+  const updated = newText !== text;
+  if (updated) await Deno.writeTextFile(path, newText);
   const ms = performance.now() - started;
   return { name: basename(path), cells: cells.length, ms, problems, updated, results };
 }
 
-/**
- * Runs cells one after the other on a kernel in the folder of `path`. The first failure ends the run.
- * Runs of one notebook write the same files, so they wait for each other.
- */
+/** Runs cells one after the other on a kernel in the folder of `path`. The first failure ends the run. */
 async function runCells(
   cells: readonly NumberedCodeCell[],
   path: string,
-  options: RunOptions = {},
 ): Promise<{ results: Map<CodeCell, CellResult>; problems: Problem[] }> {
   const results = new Map<CodeCell, CellResult>();
-  using turn = await Deno.open(`${tmpdir()}/platform-auth-${basename(path)}.lock`, {
-    create: true,
-    write: true,
-  });
-  await turn.lock(true);
   await using kernel = await startKernel({
     cwd: dirname(resolve(path)),
     clearEnv: true,
     env: kernelEnvironment(),
   });
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const deadline = performance.now() + timeoutMs;
-  const stop = (): Promise<void> => kernel.close();
-  options.signal?.throwIfAborted();
-  options.signal?.addEventListener("abort", stop);
-  try {
-    for (const numbered of cells) {
-      const { cell } = numbered;
-      try {
-        const left = Math.max(1, Math.round(deadline - performance.now()));
-        const result = await kernel.execute(cell.source, { timeoutMs: left });
-        results.set(cell, result);
-        const mayFail = hasTag(cell, "raises-exception");
-        if (result.status === "error" && !mayFail) {
-          return { results, problems: [problemOf(numbered, failureOf(result), result)] };
-        }
-        if (result.status === "ok" && mayFail) {
-          const message = "is tagged raises-exception and did not fail";
-          return { results, problems: [problemOf(numbered, message, result)] };
-        }
-      } catch (error) {
-        const late = error instanceof CellTimeoutError;
-        const message = late
-          ? `was still running when the limit of ${timeoutMs / 1000} s for the notebook was over`
-          : String(error);
-        const outputs = late ? error.outputs : [];
-        return { results, problems: [problemOf(numbered, message, { outputs })] };
-      }
-    }
-    return { results, problems: [] };
-  } finally {
-    options.signal?.removeEventListener("abort", stop);
+  for (const numbered of cells) {
+    const { cell } = numbered;
+    const result = await kernel.execute(cell.source).catch(String);
+    if (typeof result === "string") return { results, problems: [problemOf(numbered, result)] };
+    results.set(cell, result);
+    const mayFail = hasTag(cell, "raises-exception");
+    if (mayFail === (result.status === "error")) continue;
+    const message = mayFail ? "is tagged raises-exception and did not fail" : failureOf(result);
+    return { results, problems: [problemOf(numbered, message, result)] };
   }
+  return { results, problems: [] };
 }
 
-function differences(
-  numbered: NumberedCodeCell,
-  results: ReadonlyMap<CodeCell, CellResult>,
-): Problem[] {
-  const result = results.get(numbered.cell);
+function differences(numbered: NumberedCodeCell, result: CellResult | undefined): Problem[] {
   if (result === undefined) return [];
   const unstable = hasTag(numbered.cell, UNSTABLE);
   return compareOutputs(numbered.cell.outputs, result.outputs, { unstable })
     .map((message) => problemOf(numbered, message, result));
 }
 
-/** The notebook as this run showed it; cells that did not run keep their outputs. */
+/**
+ * The notebook as this run showed it; cells that did not run keep their outputs. The data that an
+ * editor adds at each run, times and whether the cell is folded, is removed.
+ */
 function withResults(notebook: Notebook, results: ReadonlyMap<CodeCell, CellResult>): Notebook {
-  const shown = structuredClone(stripVolatile(notebook));
+  const shown = structuredClone(notebook);
+  for (const { metadata } of shown.cells) {
+    for (const name of ["execution", "ExecuteTime", "collapsed"]) delete metadata[name];
+  }
   const before = codeCells(notebook);
   for (const [index, { number, cell }] of codeCells(shown).entries()) {
     const result = before[index] && results.get(before[index].cell);
@@ -183,7 +147,7 @@ function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
   const kept = structuredClone(shown);
   const before = codeCells(committed);
   for (const [index, { number, cell }] of codeCells(kept).entries()) {
-    const old = before[index]?.cell.outputs ?? [];
+    const old = withoutRemoved(before[index]?.cell.outputs ?? []);
     if (!hasTag(cell, UNSTABLE)) continue;
     if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) return shown;
     cell.outputs = old.map((output) =>
@@ -193,10 +157,26 @@ function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
   return kept;
 }
 
+const FORMAT = "import nbformat, sys; nbformat.write(nbformat.read(sys.stdin, 4), sys.stdout)";
+
+/** The text of a file as Jupyter writes it, by Debian's nbformat. */
+async function formatNotebook(notebook: Notebook): Promise<string> {
+  const python = new Deno.Command(PYTHON, {
+    args: ["-c", FORMAT],
+    env: { PYTHONIOENCODING: "utf-8" },
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  await new Blob([JSON.stringify(notebook)]).stream().pipeTo(python.stdin);
+  const { success, stdout } = await python.output();
+  if (!success) throw new Error("nbformat cannot write this notebook");
+  return new TextDecoder().decode(stdout);
+}
+
 function problemOf(
   { number, cell }: NumberedCodeCell,
   message: string,
-  result?: Pick<CellResult, "outputs">,
+  result?: CellResult,
 ): Problem {
   const problem = { cell: number, source: hideSecrets(cell.source), message: hideSecrets(message) };
   return result ? { ...problem, output: describeOutputs(result.outputs) } : problem;
@@ -211,6 +191,6 @@ function failureOf(result: CellResult): string {
 
 function kernelEnvironment(): Record<string, string> {
   const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !OWN_SETTINGS.test(name));
-  // Without it plain text holds escape codes for colors.
+  // Without it, plain text contains escape codes for colors.
   return { ...Object.fromEntries(kept), NO_COLOR: "1" };
 }

@@ -58,16 +58,11 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const paths = positionals.length > 0 ? positionals : await listNotebooks();
-  const stop = new AbortController();
-  if (Deno.build.os !== "windows") {
-    Deno.addSignalListener("SIGTERM", () => stop.abort());
-  }
   let failed = false;
   for (const path of paths) {
-    const report = await runNotebook(path, { update: values.update, signal: stop.signal });
+    const report = await runNotebook(path, values);
     console.log(formatReport(report));
     failed ||= report.problems.length > 0;
-    if (stop.signal.aborted) return 143;
   }
   return failed ? 1 : 0;
 }

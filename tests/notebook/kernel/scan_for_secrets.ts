@@ -1,8 +1,7 @@
 /** Finds tokens and the paths of one person's machine, which must not be committed. */
 
 import { stripVTControlCharacters } from "node:util";
-import type { Cell, Notebook } from "./nbformat.ts";
-import type { Output } from "./outputs.ts";
+import type { Notebook, Output } from "./notebook.ts";
 
 const OPAQUE_LENGTH = 100;
 const OPAQUE_DISTINCT_CHARACTERS = 12;
@@ -56,24 +55,23 @@ function isOpaque(run: string): boolean {
   return /\d/.test(run) && /[A-Za-z]/.test(run) && new Set(run).size >= OPAQUE_DISTINCT_CHARACTERS;
 }
 
-function textsOf(cell: Cell): [place: string, text: string][] {
-  const texts: [string, string][] = [
+function textsOf(cell: Notebook["cells"][number]): [place: string, text: string][] {
+  const outputs = cell.cell_type === "code" ? cell.outputs : [];
+  return [
     ["source", cell.source],
     ["metadata", JSON.stringify(cell.metadata)],
+    ...outputs.flatMap((output, index) =>
+      outputTexts(output).map((text): [string, string] => [`output ${index + 1}`, text])
+    ),
   ];
-  if (cell.cell_type !== "code") return texts;
-  const outputs = cell.outputs.flatMap((output, index) =>
-    outputTexts(output).map((text): [string, string] => [`output ${index + 1}`, text])
-  );
-  return [...texts, ...outputs];
 }
 
-function outputTexts(output: Output): string[] {
-  if (output.output_type === "stream") return [output.text];
-  if (output.output_type === "error") return [output.evalue, output.traceback.join("\n")];
+function outputTexts({ text, evalue, traceback, data = {}, metadata }: Output): string[] {
   // A picture is base64, and by chance "eyJ" too; an SVG is text.
-  const texts = Object.entries(output.data)
+  const texts = Object.entries(data)
     .filter(([mime]) => mime === "image/svg+xml" || !/^(image|audio|video|font)\//.test(mime))
-    .map(([, value]) => typeof value === "string" ? value : JSON.stringify(value));
-  return [...texts, JSON.stringify(output.metadata)];
+    .map(([, value]) => value);
+  return [text, evalue, traceback?.join("\n"), ...texts, metadata]
+    .filter((each) => each !== undefined)
+    .map((each) => typeof each === "string" ? each : JSON.stringify(each));
 }

@@ -1,15 +1,11 @@
-/** A project of somebody else's: an empty folder, an empty cache, and the places it may import from. */
+/** A user's project: an empty folder, an empty cache, and a source of the released files. */
 import { assert } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import {
-  type ChildResult,
-  inFolder,
-  neededVariables,
-  runScript,
-} from "../../support/child_deno.ts";
+import { type ChildResult, inFolder, neededVariables } from "../../support/child_deno.ts";
+import { serveLocal } from "../../support/local_server.ts";
 
 /** The folder that `deno task build` wrote. */
-export const DIST: string = fileURLToPath(new URL("../../dist/", import.meta.url));
+export const DIST: string = fileURLToPath(new URL("../../../dist/", import.meta.url));
 
 /** What the released `package.json` says. */
 export const PACKAGE: { name: string; version: string } = JSON.parse(
@@ -23,7 +19,7 @@ function specifiersBy(at: (name: string) => string): Specifiers {
   return Object.fromEntries(ENTRIES.map((name) => [name, at(name)])) as Specifiers;
 }
 
-/** Where a consumer imports from, with what it was asked for. */
+/** A place from which a project imports the module. */
 export interface Source extends AsyncDisposable {
   /** The specifiers of the modules, by entry point. */
   readonly specifiers: Specifiers;
@@ -31,16 +27,6 @@ export interface Source extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** Paths of the requests so far. */
   readonly requests: string[];
-}
-
-type Answers = (path: string, origin: string) => Promise<Response> | Response;
-
-function serve(requests: string[], answer: Answers): Deno.HttpServer<Deno.NetAddr> {
-  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
-    const { origin, pathname } = new URL(request.url);
-    requests.push(decodeURIComponent(pathname));
-    return answer(decodeURIComponent(pathname), origin);
-  });
 }
 
 /** The files in a folder of this computer. */
@@ -52,18 +38,19 @@ export function fromPath(): Source {
 /** The files on a web server. */
 export function fromUrl(): Source {
   const requests: string[] = [];
-  const server = serve(requests, async (path) => {
-    const type = path.endsWith(".d.ts") ? "application/typescript" : "text/javascript";
-    const body = await Deno.readFile(`${DIST}${path.slice(1)}`);
+  const server = serveLocal(async ({ url }) => {
+    const { pathname } = new URL(url);
+    requests.push(pathname);
+    const type = pathname.endsWith(".d.ts") ? "application/typescript" : "text/javascript";
+    const body = await Deno.readFile(`${DIST}${pathname.slice(1)}`);
     return new Response(body, { headers: { "content-type": type } });
   });
-  const host = `127.0.0.1:${server.addr.port}`;
   return {
-    specifiers: specifiersBy((name) => `http://${host}/${name}.js`),
-    flags: [`--allow-import=${host}`],
+    ...server,
+    specifiers: specifiersBy((name) => `${server.origin}/${name}.js`),
+    flags: [`--allow-import=${server.host}`],
     env: {},
     requests,
-    [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
 
@@ -91,14 +78,16 @@ export async function fromRegistry(others: Record<string, string> = {}): Promise
     stored.set(other, { manifest, tarball });
   }
   const requests: string[] = [];
-  const server = serve(requests, async (path, origin) => {
+  const server = serveLocal(async ({ url }) => {
+    const path = decodeURIComponent(new URL(url).pathname);
+    requests.push(path);
     const found = stored.get(path.slice(1).replace(/\/package\.tgz$/, ""));
     if (found === undefined) return new Response(null, { status: 404 });
     const { manifest, tarball } = found;
     if (path.endsWith(".tgz")) return new Response(tarball);
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-512", tarball));
     const dist = {
-      tarball: `${origin}${path}/package.tgz`,
+      tarball: `${server.origin}${path}/package.tgz`,
       integrity: `sha512-${digest.toBase64()}`,
     };
     return Response.json({
@@ -109,12 +98,12 @@ export async function fromRegistry(others: Record<string, string> = {}): Promise
   });
   const root = `npm:${name}@${version}`;
   return {
-    // The command line is what runs the package itself.
+    ...server,
+    // The package itself runs as the command line.
     specifiers: { ...specifiersBy((name) => `${root}/${name}`), mod: root, cli: root },
     flags: [],
-    env: { NPM_CONFIG_REGISTRY: `http://127.0.0.1:${server.addr.port}/` },
+    env: { NPM_CONFIG_REGISTRY: `${server.origin}/` },
     requests,
-    [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
 
@@ -132,42 +121,41 @@ export function packed(source: string): Promise<Uint8Array<ArrayBuffer>> {
   });
 }
 
-/** A folder with a cache of its own, and what runs there. */
+/** A user's folder with a separate cache. */
 export interface Consumer {
   readonly folder: string;
-  readonly env: Record<string, string>;
-  run(script: string, ...flags: string[]): Promise<ChildResult>;
-  /** Runs another command of Deno's, with a script as its last argument if there is one. */
-  deno(args: string[], script?: string): Promise<ChildResult>;
+  readonly cache: string;
+  /** Runs a command of Deno's, with a script as its last argument if there is one. */
+  deno(args: readonly string[], script?: string): Promise<ChildResult>;
 }
 
-/** Makes a consumer with an empty cache, uses it, and takes it away. */
-export async function asConsumer(
+/** Makes a consumer with an empty cache, uses it, and removes it. */
+export function asConsumer(
   source: Source,
   use: (consumer: Consumer) => Promise<void>,
 ): Promise<void> {
-  await inFolder(async (cache) => {
-    await inFolder(async (folder) => {
-      const env = { ...source.env, DENO_DIR: cache, NO_PROXY: "127.0.0.1" };
-      await use({
-        folder,
-        env,
-        run: (script, ...flags) =>
-          runScript(script, { cwd: folder, env, flags: [...source.flags, ...flags] }),
-        async deno(args, script) {
-          const file = script === undefined ? [] : ["main.ts"];
-          if (script !== undefined) await Deno.writeTextFile(`${folder}/main.ts`, script);
-          const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-            args: [args[0] ?? "", "--quiet", ...args.slice(1), ...file],
-            cwd: folder,
-            stdin: "null",
-            clearEnv: true,
-            env: { ...neededVariables(), ...env, NO_COLOR: "1" },
-          }).output();
-          const [out = "", err = ""] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
-          return { code, stdout: out, stderr: err };
-        },
-      });
-    });
-  });
+  return inFolder((cache) =>
+    inFolder(async (folder) => {
+      const deno: Consumer["deno"] = async ([command = "", ...args], script) => {
+        const file = script === undefined ? [] : ["main.ts"];
+        if (script !== undefined) await Deno.writeTextFile(`${folder}/main.ts`, script);
+        const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+          args: [command, "--quiet", ...args, ...file],
+          cwd: folder,
+          stdin: "null",
+          clearEnv: true,
+          env: {
+            ...neededVariables(),
+            ...source.env,
+            DENO_DIR: cache,
+            NO_PROXY: "127.0.0.1",
+            NO_COLOR: "1",
+          },
+        }).output();
+        const decoder = new TextDecoder();
+        return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+      };
+      await use({ folder, cache, deno });
+    })
+  );
 }

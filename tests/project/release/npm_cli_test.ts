@@ -44,26 +44,29 @@ function environment(): Record<string, string> {
   return { ...neededVariables(), HOME: home, PATH: `${home}/bin`, NO_COLOR: "1" };
 }
 
-function start(args: string[], cwd: string, stdin: "null" | "piped" = "null"): Deno.ChildProcess {
+function start(args: string[], cwd: string): Deno.ChildProcess {
   return new Deno.Command(program(), {
-    ...{ args, cwd, stdin, clearEnv: true, env: environment() },
-    ...{ stdout: "piped", stderr: "piped" },
+    ...{ args, cwd, clearEnv: true, env: environment() },
+    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
   }).spawn();
 }
 
 /** Runs the command with this text as its standard input. */
 async function run(args: string[], cwd: string, input = "") {
-  const child = start(args, cwd, "piped");
+  const child = start(args, cwd);
   await new Response(input).body?.pipeTo(child.stdin);
   const { code, stdout, stderr } = await child.output();
   const [out = "", err = ""] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
   return { code, stdout: out, stderr: err };
 }
 
-type Dialog = [awaited: string, answer: string][];
-
 /** Runs the command in a terminal. */
-function type(args: string[], dialog: Dialog, cwd: string, command = [program()]) {
+function type(
+  args: string[],
+  dialog: [awaited: string, answer: string][],
+  cwd: string,
+  command = [program()],
+) {
   const variables = Object.entries({ ...environment(), TERM: "xterm" }).map((each) =>
     each.join("=")
   );
@@ -88,7 +91,7 @@ npmTest("npm installs a command that signs in and calls the API", async (folder)
   assertEquals([token.code, token.stderr], [0, ""]);
 });
 
-npmTest("its exit status is that of the command line", async (folder) => {
+npmTest("the installed command exits with the status of the command line", async (folder) => {
   assertEquals((await run(["nonsense"], folder)).code, 2);
   assertEquals((await run(["token"], folder)).code, 3);
   const { code, stdout } = await run(["--version"], folder);
@@ -96,24 +99,20 @@ npmTest("its exit status is that of the command line", async (folder) => {
   assertStringIncludes(stdout, `platform-auth ${PACKAGE.version}, run from ${home}/lib/`);
 });
 
-npmTest("its notebook imports the package from npm", async (folder) => {
+npmTest("a notebook of the installed command imports the package from npm", async (folder) => {
   const { stdout } = await run(["notebook", "--json"], folder);
   assertEquals(JSON.parse(stdout).import, `npm:${PACKAGE.name}@^${PACKAGE.version}`);
   const { cells } = JSON.parse(await Deno.readTextFile(`${folder}/notebook.ipynb`));
   assertStringIncludes(cells[1].source, `"npm:${PACKAGE.name}@^${PACKAGE.version}/notebook"`);
 });
 
-// The terminal closes when the last process has left it: a process that stays would be killed late.
-for (const [name, key] of [["Ctrl-C", "\u0003"], ["Ctrl-D", "\u0004"]] as const) {
-  npmTest(`${name} at a prompt ends both processes with 130`, async (folder) => {
-    const seen = await type(["init"], [["reply", key]], folder);
-    assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0], seen.screen);
-  }, NO_INTERRUPTS);
-}
+// The terminal closes only when both processes have ended.
+npmTest("Ctrl-C at a prompt ends both processes with status 130", async (folder) => {
+  const seen = await type(["init"], [["reply", "\u0003"]], folder);
+  assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0], seen.screen);
+}, NO_INTERRUPTS);
 
-const SANDBOX = ["sandbox", "--port", "0"];
-
-/** Instead of the command line: counts how often it is interrupted before somebody presses Enter. */
+/** Replaces the command line: counts how often it is interrupted before somebody presses Enter. */
 const COUNTER = `
   let count = 0;
   Deno.addSignalListener("SIGINT", () => console.log("counted", ++count));
@@ -128,36 +127,37 @@ npmTest("each Ctrl-C in a terminal interrupts the command once", async (folder) 
     await Deno.copyFile(`${installed}/${name}`, `${folder}/${name}`);
   }
   await Deno.writeTextFile(`${folder}/cli.js`, COUNTER);
-  // Often, because two signals at the same moment may become one.
-  const presses: Dialog = Array.from({ length: 19 }, () => ["counted", "\u0003"]);
-  const dialog: Dialog = [["ready", "\u0003"], ...presses, ["counted", "\r"]];
-  const seen = await type([], dialog, folder, ["node", "launcher.cjs"]);
+  // Many times, because two signals at the same moment may become one.
+  const presses = Array.from({ length: 19 }, (): [string, string] => ["counted", "\u0003"]);
+  const seen = await type([], [["ready", "\u0003"], ...presses, ["counted", "\r"]], folder, [
+    "node",
+    "launcher.cjs",
+  ]);
   assertEquals([seen.code, seen.signal, seen.left], [20, 0, 0], seen.screen);
 }, NO_INTERRUPTS);
 
-/** What the command does with a signal: the sandbox ends by itself, and nothing listens to SIGHUP. */
-const SIGNALS: [Deno.Signal, number][] = [["SIGINT", 0], ["SIGTERM", 0], ["SIGHUP", 129]];
-for (const [signal, status] of SIGNALS) {
-  npmTest(`${signal} reaches the command, and its end is the end of both`, async (folder) => {
-    const child = start(SANDBOX, folder);
+/** The exit status after a signal: the sandbox ends regularly, and does not handle SIGHUP. */
+const STATUSES = { SIGINT: 0, SIGTERM: 0, SIGHUP: 129 } as const;
+npmTest("a signal to the launcher ends both processes", async (folder) => {
+  for (const [signal, status] of Object.entries(STATUSES)) {
+    const child = start(["sandbox", "--port", "0"], folder);
     const reader = child.stdout.getReader();
-    await reader.read();
-    child.kill(signal);
+    await Promise.all([child.stdin.close(), reader.read()]);
+    child.kill(signal as Deno.Signal);
     // Ends when both processes have closed it.
     while (!(await reader.read()).done);
     await child.stderr.cancel();
-    assertEquals((await child.status).code, status);
-  }, NO_INTERRUPTS);
-}
+    assertEquals((await child.status).code, status, signal);
+  }
+}, NO_INTERRUPTS);
 
-npmTest("without the optional packages it says how to install them", async (folder) => {
+npmTest("the command without its optional packages says how to install them", async (folder) => {
   await install(folder, "--omit=optional");
-  const command = new Deno.Command(`${folder}/node_modules/.bin/platform-auth`, {
+  const { code, stderr } = await new Deno.Command(`${folder}/node_modules/.bin/platform-auth`, {
     clearEnv: true,
     env: environment(),
-  });
-  const { code, stdout, stderr } = await command.output();
-  assertEquals([code, stdout.length], [1, 0]);
-  const told = new TextDecoder().decode(stderr);
-  assertMatch(told, /^platform-auth: .*npm install -g --include=optional @platform-auth\/cli.*\n$/);
+  }).output();
+  assertEquals(code, 1);
+  const advice = /^platform-auth: .*npm install -g --include=optional @platform-auth\/cli.*\n$/;
+  assertMatch(new TextDecoder().decode(stderr), advice);
 });

@@ -6,12 +6,12 @@ const REPOSITORY = '  "repository": "https://code.example/owner/name",\n';
 const CONFIG = `{\n  "name": "a",\n  "version": "1.2.3",\n${REPOSITORY}}\n`;
 const CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 1.2.3\n\n- New.\n\n## 1.2.2\n\n- Old.\n";
 
-Deno.test("a release whose tag, version and changelog agree may go out", () => {
+Deno.test("a release is accepted if its tag, version and changelog agree", () => {
   assertEquals(objections("v1.2.3", CONFIG, CHANGELOG), []);
   assertEquals(objections("v1.2.3", CONFIG, CHANGELOG.replace("1.2.3", "1.2.3 - 2026-01-31")), []);
 });
 
-/** What is wrong, and words of each objection. */
+/** The defect of a release, and words of each objection. */
 const REFUSED: [string, { tag?: string; config?: string; changelog?: string }, string[]][] = [
   ["another tag", { tag: "v1.2.4" }, ["the tag is v1.2.4, and"]],
   ["another version", { config: CONFIG.replace("1.2.3", "1.3.0") }, [
@@ -34,7 +34,7 @@ for (const [what, { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG }, wh
   });
 }
 
-Deno.test("deno task release:check reads this project and fails with a sentence", async () => {
+Deno.test("deno task release:check reports what prevents a release of this project", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", "release:check", "v0.0.0"],
     cwd: fileURLToPath(new URL("../../../", import.meta.url)),

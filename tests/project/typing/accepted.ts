@@ -7,13 +7,10 @@ import {
   type AuthErrorCode,
   authFetch,
   ChallengeError,
-  computeSecretHash,
   ConfigError,
   type ConfigErrorCode,
   configure,
   createSession,
-  type Diagnosis,
-  doctor,
   type Download,
   download,
   downloadAll,
@@ -23,30 +20,24 @@ import {
   fetchJson,
   type FetchJsonInit,
   login,
-  logout,
-  parsePortalToken,
   ProviderError,
-  refresh,
   type Session,
   SessionExpiredError,
   type SessionExpiredErrorCode,
-  type SessionOptions,
   type SessionRecord,
   type SessionStatus,
   type SessionStore,
   status,
 } from "../../../mod.ts";
-import { checkStore, startSandbox } from "../../../src/sandbox/mod.ts";
+import { checkStore } from "../../../src/sandbox/mod.ts";
 
 // authFetch goes wherever fetch goes.
-export const asFetch: typeof fetch = authFetch;
 export const session: Session = createSession();
-export const asFetchToo: typeof fetch = session.authFetch;
-export const answers: Promise<Response>[] = [
-  authFetch("/v1/stations"),
-  authFetch(new URL("https://api.example.com/"), { method: "POST", body: new FormData() }),
-  createSession({}).authFetch(new Request("https://api.example.com/")),
-];
+export const asFetch: (typeof fetch)[] = [authFetch, session.authFetch];
+export const answer: Promise<Response> = authFetch(new URL("https://api.example.com/"), {
+  method: "POST",
+  body: new FormData(),
+});
 
 // A store may be a class, and ignore what it does not need.
 class Row implements SessionStore {
@@ -61,21 +52,11 @@ class Row implements SessionStore {
 export const stored: Session = createSession({ store: new Row() });
 export const checked: Promise<void> = checkStore(new Row(), { other: new Row() });
 
-// Every option may be left out.
 export const waysIn: Promise<SessionStatus>[] = [
-  login(),
   login({ username: "ada", password: "" }),
   login({ strategy: "portal", force: true, signal: new AbortController().signal }),
-  refresh(),
 ];
 export const token: Promise<string> = accessToken({ minValidSeconds: 60 });
-export const signedOut: Promise<SessionStatus>[] = [
-  logout(),
-  logout({ everywhere: true }),
-];
-export const diagnosis: Promise<Diagnosis> = doctor({ login: true });
-export const hash: Promise<string> = computeSecretHash("user", "client", "secret");
-export const bare: string = parsePortalToken("bearer eyJ");
 
 const ask: Ask = (message, { secret }) => secret ? null : message;
 configure({
@@ -89,61 +70,47 @@ configure({
   now: Date.now,
 });
 
-// The settings of a sandbox are options.
-export const sandboxed: Promise<SessionOptions> = startSandbox().then(({ settings }) => settings);
-
-// A body has the type that the caller states.
+// A body has the type that the caller states; without one, it is any, as with Response.json().
 const twice: FetchJsonInit = { retries: 2, retryWithinMs: 10_000, headers: { accept: "*/*" } };
 export const names: Promise<{ name: string }[]> = fetchJson("/v1/stations", twice);
-// As with Response.json(), a body without a stated type is any.
 export const length: Promise<number> = fetchJson("/v1/stations").then((rows) => rows.length);
+
 const into: DownloadOptions = {
   ifExists: "replace",
   resume: false,
   onProgress: ({ total = 0 }) => total,
 };
-export const saved: Promise<Download>[] = [
-  download("/v1/file", "file.csv", into),
-  session.download(new Request("https://api.example.com/"), new URL("file:///tmp/file.csv")),
-];
-
+export const saved: Promise<Download> = session.download(
+  new Request("https://api.example.com/"),
+  new URL("file:///tmp/file.csv"),
+  into,
+);
 // In a variable, the rows of a list have the type string[].
 const pairs = [{ url: "/v1/a", name: "a.csv" }].map((row) => [row.url, row.name]);
 async function* pieces() {
   yield [await Promise.resolve("/v1/a"), new URL("file:///tmp/a.csv")] as const;
 }
 const many: DownloadAllOptions = { concurrency: 8, ifExists: "keep", idleTimeoutMs: 0 };
-export const all: Promise<Downloads>[] = [
-  downloadAll(["a", "b"].map((id) => [`/v1/${id}`, `${id}.csv`]), many),
-  downloadAll(pieces()),
-  session.downloadAll(pairs),
-];
+export const all: Promise<Downloads>[] = [downloadAll(pairs, many), downloadAll(pieces())];
+export const one: typeof download = session.download;
 
-// A narrowed type is known.
+// The class of an error narrows its fields and codes.
 export function explained(error: unknown): string {
   if (error instanceof ProviderError) return `${error.status ?? "no answer"} ${error.attempts}`;
   if (error instanceof ApiError) return `${error.status} ${error.url} ${error.retryAfterSeconds}`;
   if (error instanceof ChallengeError) {
-    const { asks, attempt, authenticator, refused } = error.challenge;
+    const { asks, attempt, authenticator, parameters, refused } = error.challenge;
     const names: readonly (readonly string[] | undefined)[] = asks.map((each) => each.choices);
-    const told = `${names.length} ${attempt} ${refused ?? ""} ${authenticator?.address ?? ""}`;
-    return error.challenge.parameters["USER_ID"] ?? told;
+    return `${names} ${attempt} ${refused} ${authenticator?.address} ${parameters["USER_ID"]}`;
   }
   if (error instanceof SessionExpiredError) return (error.code satisfies SessionExpiredErrorCode);
   if (error instanceof ConfigError) return (error.code satisfies ConfigErrorCode);
+  // An unreachable API: a TypeError with our fields.
+  if (error instanceof AuthError && error.code === "API_UNREACHABLE") return error.problem;
+  if (error instanceof TypeError) return error.message;
   if (!(error instanceof AuthError)) throw error;
-  if (error.code === "API_UNREACHABLE") return error.fix;
   const code: AuthErrorCode = error.code;
-  return code === "INTERRUPTED" ? "stopped" : error.message;
-}
-export async function unreachable(): Promise<string> {
-  try {
-    return await fetchJson("/v1/stations");
-  } catch (error) {
-    if (error instanceof AuthError && error.code === "API_UNREACHABLE") return error.problem;
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
+  return code === "INTERRUPTED" ? "stopped" : error.fix;
 }
 export function stateText({ state, source, accessTokenExpiresAt }: SessionStatus): string {
   switch (state) {

@@ -29,7 +29,7 @@ login({ portalToken: 1 });
 login({ strategy: "browser" });
 // @ts-expect-error -- options, not a token
 login("bearer eyJ");
-// @ts-expect-error -- force is no text
+// @ts-expect-error -- force is a boolean
 login({ force: "yes" });
 // @ts-expect-error -- refresh takes no token
 refresh({ refreshToken: "x" });
@@ -39,23 +39,23 @@ accessToken({ minValidSeconds: "60" });
 doctor({ logIn: true });
 // @ts-expect-error -- options are needed
 configure();
-// @ts-expect-error -- wire words have a name or are an object
+// @ts-expect-error -- no such provider
 configure({ provider: "azure" });
-// @ts-expect-error -- an object of wire words is whole
+// @ts-expect-error -- an object must have all three properties
 configure({ provider: { service: "Service" } });
-// @ts-expect-error -- true is no file
+// @ts-expect-error -- true is not a file
 configure({ envFile: true });
-// @ts-expect-error -- a store can also be updated
+// @ts-expect-error -- a store needs update()
 createSession({ store: { read: () => Promise.resolve(undefined) } });
 // @ts-expect-error -- milliseconds are a number
 createSession({ timeoutMs: "30s" });
-// @ts-expect-error -- one session more is not configured anew
+// @ts-expect-error -- only the default session can be configured
 createSession().configure({});
 // @ts-expect-error -- a path or URL is needed
 authFetch();
 // @ts-expect-error -- not a number
 authFetch(1);
-// @ts-expect-error -- the three belong together
+// @ts-expect-error -- the secret is missing
 computeSecretHash("user", "client");
 // @ts-expect-error -- a string is needed
 parsePortalToken(undefined);
@@ -63,7 +63,7 @@ parsePortalToken(undefined);
 status().accessToken;
 // @ts-expect-error -- there is no such state
 status().state === "refreshing";
-// @ts-expect-error -- what may be absent is not used as if it were there
+// @ts-expect-error -- the expiry may be undefined
 status().accessTokenExpiresAt.getTime();
 // @ts-expect-error -- a promise has no state
 login().state;
@@ -76,15 +76,15 @@ declare const error: ConfigError;
 error.code === "TIMEOUT";
 // @ts-expect-error -- codes are read-only
 error.code = "PERMISSION";
-// @ts-expect-error -- ifExists: "replace"
+// @ts-expect-error -- the option is ifExists
 download("/v1/file", "file", { overwrite: true });
-// @ts-expect-error -- concurrency
+// @ts-expect-error -- the option is concurrency
 downloadAll([], { at: 8 });
-// @ts-expect-error -- notices
+// @ts-expect-error -- the property is notices
 status().notes;
 // @ts-expect-error -- no public option
 createSession({ random: () => 0 });
-// @ts-expect-error -- a body has the type that is given
+// @ts-expect-error -- the body is an array
 (await fetchJson<{ name: string }[]>("/v1/stations")).name;
 // @ts-expect-error -- a file is needed
 download("/v1/file");

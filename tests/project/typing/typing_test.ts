@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { listNotebooks } from "../../notebook/kernel/run_notebooks.ts";
 import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
 
-/** The compiler's output for these files in another project's folder, where no option is set. */
+/** The compiler's output for these files in the folder of a user's project with default options. */
 async function errorsIn(files: Readonly<Record<string, string>>): Promise<string> {
   return await inFolder(async (folder) => {
     for (const [name, text] of Object.entries(files)) {
@@ -33,8 +33,9 @@ async function notebookPrograms(): Promise<[name: string, text: string][]> {
   }));
 }
 
-// `deno task check` checks the first two under the strictest options, and a check takes seconds.
-Deno.test("types, all examples and all notebooks are correct, and a wrong example is found", async () => {
+// A check takes seconds, so there is only one. `deno task check` repeats the first two files with the
+// strictest options.
+Deno.test("the compiler accepts all examples and notebooks, and rejects a wrong example", async () => {
   const own = ["accepted.ts", "refused.ts"].map((name): [string, string] => [
     name,
     withUrls(documentText(`tests/project/typing/${name}`)),
@@ -49,7 +50,7 @@ Deno.test("types, all examples and all notebooks are correct, and a wrong exampl
     ...Object.fromEntries(await notebookPrograms()),
     "wrong.ts": wrong,
   });
-  // A module of ours in a place below an error explains that error.
+  // An error may also name places in our own modules; the last one is the example.
   const places = errors.split(/^(?:error: )?TS\d+ /m).slice(1)
     .map((error) => /([\w.]+\.ts):\d+:\d+$/m.exec(error)?.[1]);
   assertEquals([...new Set(places)], ["wrong.ts"], errors);

@@ -31,7 +31,7 @@ function inWorld(use: (world: World) => Promise<void>): Promise<void> {
     await writeEnv(folder, variables);
     const [read = "", write = "", net = "", env = ""] = filledIn(SCRIPT_FLAGS[0] ?? [], hosts);
     const flags = { read, write, net, env };
-    // Else a process that does not end would hold up all tests.
+    // Otherwise a process that does not end would block all tests.
     const signal = AbortSignal.timeout(60_000);
     const run: World["run"] = (flags, env, script = SCRIPT) =>
       runScript(script, { cwd: folder, flags, signal, env: { NO_PROXY: "127.0.0.1", ...env } });
@@ -39,22 +39,22 @@ function inWorld(use: (world: World) => Promise<void>): Promise<void> {
   });
 }
 
-/** Fails unless the script ended with an error that has a line to paste with these flags. */
-function assertTells({ code, stdout, stderr }: ChildResult, flags: World["flags"]): void {
+/** Asserts that the script ended with an error that suggests a command line with these flags. */
+function assertSuggests({ code, stdout, stderr }: ChildResult, flags: World["flags"]): void {
   assert(code !== 0, stdout);
   assertMatch(stderr, /ConfigError: .*; run: deno run /);
   const line = /deno run (.*) script\.ts/.exec(stderr)?.[1];
   assertEquals(line, Object.values(flags).join(" "));
 }
 
-Deno.test("the four documented permissions are enough to log in and to call the API", () =>
+Deno.test("the four documented permissions suffice to log in and to call the API", () =>
   inWorld(async ({ flags, folder, run }) => {
     const { code, stdout, stderr } = await run(Object.values(flags));
     assertEquals([code, stdout, stderr], [0, WORKS, ""]);
     assertMatch(await Deno.readTextFile(`${folder}/.env`), /^ACCESS_TOKEN=eyJ/m);
   }));
 
-Deno.test("the two documented permissions are enough with AUTH_ENV_FILE=false", () =>
+Deno.test("the two documented permissions suffice with AUTH_ENV_FILE=false", () =>
   inWorld(async ({ folder, hosts, run, variables }) => {
     await Deno.remove(`${folder}/.env`);
     const flags = filledIn(SCRIPT_FLAGS[1] ?? [], hosts);
@@ -63,24 +63,28 @@ Deno.test("the two documented permissions are enough with AUTH_ENV_FILE=false", 
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("without --allow-net one line to paste has all flags, with both hosts", () =>
+Deno.test("without --allow-net, the error suggests all flags, with both hosts", () =>
   inWorld(async ({ flags, hosts: { provider, api }, run }) => {
     const { net: _, ...others } = flags;
     const none = await run(Object.values(others));
-    assertTells(none, flags);
+    assertSuggests(none, flags);
     assertMatch(none.stderr, new RegExp(`Cannot reach the identity provider at ${provider}: `));
     const script = `
       import { login } from ${JSON.stringify(MOD_PATH)};
       await login().catch(({ code }) => console.log(code));`;
     const { code, stdout } = await run(Object.values(others), {}, script);
-    assertEquals([code, stdout], [0, "PERMISSION\n"], "a script that goes on ends by itself");
+    assertEquals(
+      [code, stdout],
+      [0, "PERMISSION\n"],
+      "a script that handles the error ends by itself",
+    );
     const half = await run([...Object.values(others), `--allow-net=${provider}`]);
-    assertTells(half, flags);
+    assertSuggests(half, flags);
     assertMatch(half.stderr, new RegExp(`Cannot reach the API at ${api}: `));
   }));
 
 const behindLink =
-  "where the .env is a link, the line to paste has the folder behind it, and is enough";
+  "if the .env is a link, the error suggests flags that include the folder behind it";
 
 testNeeding(NOT_ON_WINDOWS, behindLink, () =>
   inWorld(async ({ flags, folder, run }) => {
@@ -89,7 +93,7 @@ testNeeding(NOT_ON_WINDOWS, behindLink, () =>
       await Deno.symlink(`${behind}/.env`, `${folder}/.env`);
       const { read, write } = flags;
       const whole = { ...flags, read: `${read},${behind}`, write: `${write},${behind}` };
-      assertTells(await run(Object.values({ ...whole, write })), whole);
+      assertSuggests(await run(Object.values({ ...whole, write })), whole);
       assertEquals([...Deno.readDirSync(behind)].map(({ name }) => name), [".env"]);
       assertEquals((await run(Object.values(whole))).stdout, WORKS);
     });
@@ -97,7 +101,7 @@ testNeeding(NOT_ON_WINDOWS, behindLink, () =>
 
 testNeeding(
   NOT_ON_WINDOWS,
-  "a download into a folder that is a link names the flags for the folder behind the link",
+  "the error of a download into a linked folder suggests flags for the folder behind the link",
   () =>
     inWorld(async ({ flags, folder, run }) => {
       await inFolder(async (behind) => {
@@ -118,23 +122,23 @@ testNeeding(
     }),
 );
 
-Deno.test("without --allow-read the line to paste has all flags, as far as the settings are known", () =>
+Deno.test("without --allow-read, the error suggests the flags that the known settings require", () =>
   inWorld(async ({ flags, run, variables }) => {
     const { read: _, ...others } = flags;
     const unknown = { ...flags, net: "--allow-net" };
-    assertTells(await run(Object.values(others)), unknown);
+    assertSuggests(await run(Object.values(others)), unknown);
     assertEquals((await run(Object.values(unknown))).stdout, WORKS);
-    assertTells(await run(Object.values(others), variables), flags);
+    assertSuggests(await run(Object.values(others), variables), flags);
   }));
 
-Deno.test("without --allow-write the line to paste comes before a password is sent", () =>
+Deno.test("without --allow-write, the error comes before the login", () =>
   inWorld(async ({ flags, folder, run }) => {
     const { write: _, ...others } = flags;
-    assertTells(await run(Object.values(others)), flags);
+    assertSuggests(await run(Object.values(others)), flags);
     assert(!(await Deno.readTextFile(`${folder}/.env`)).includes("ACCESS_TOKEN"));
   }));
 
-Deno.test("without --allow-env, a .env is sufficient, and the missing permission is reported", () =>
+Deno.test("without --allow-env, the settings come from the .env, with a warning", () =>
   inWorld(async ({ flags, folder, run, variables }) => {
     const { env: _, ...others } = flags;
     const { code, stdout } = await run(Object.values(others));
@@ -145,7 +149,7 @@ Deno.test("without --allow-env, a .env is sufficient, and the missing permission
     assertMatch(missing.stderr, /ConfigError: .*APP_CLIENT_ID.*--allow-env/);
   }));
 
-Deno.test("without any permission, every part of the API works or throws an AuthError", () =>
+Deno.test("without any permission, every function works or throws an AuthError", () =>
   inFolder(async (cwd) => {
     const script = `
       import * as module from ${JSON.stringify(MOD_PATH)};

@@ -1,6 +1,6 @@
 /**
- * Runs the long tests: `deno task soak`. They go through far more cases than the usual tests, each time
- * others. `SEED=7` repeats the run with that seed, `SOAK=0.1` runs a tenth.
+ * Runs the long tests, `deno task soak`: far more cases than in the usual tests, and other ones each
+ * time. `SEED=7` repeats the run with that seed, `SOAK=0.1` runs a tenth.
  */
 import { fileURLToPath } from "node:url";
 
@@ -13,7 +13,7 @@ const TESTS = [
   "tests/provider/random_answers_test.ts",
   "tests/session/processes/download_test.ts",
   "tests/session/processes/processes_test.ts",
-  "tests/session/model_test.ts",
+  "tests/session/interleavings_test.ts",
 ];
 
 const chance = String(crypto.getRandomValues(new Uint32Array(1))[0]);

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { diskCalls } from "../support/disk_calls.ts";
 import { signedIn } from "../support/portless.ts";
 
-Deno.test("a hundred calls with an expired session access the disk as often as one", async () => {
+Deno.test("a hundred calls with an expired token access the disk as often as one call", async () => {
   await using world = await signedIn({ file: true });
   const asked = async (calls: number) => {
     world.clock.advance(3_000);
@@ -20,7 +20,7 @@ Deno.test("a hundred calls with an expired session access the disk as often as o
 
 Deno.test("a call with a valid token does not access the disk", async () => {
   await using world = await signedIn({ file: true });
-  // The first call asks which proxies are named.
+  // The first call looks for proxies in the environment.
   await world.session.authFetch("/v1/whoami");
   const counts = await diskCalls(async () => {
     await world.session.accessToken();

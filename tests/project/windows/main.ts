@@ -46,7 +46,7 @@ const TESTS = ["test", "--lock=tests/deno.lock", "-A", "--quiet", "--no-check", 
 /** Tests that compute the same on each system, or need Linux. */
 const ELSEWHERE = [
   ...["errors", "notebook/browser", "notebook/kernel", "sandbox", "session/cluster"],
-  "session/model_test.ts",
+  "session/interleavings_test.ts",
   ...[
     "bench_test.ts",
     "container",

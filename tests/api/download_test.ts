@@ -421,12 +421,24 @@ const diskErrors: [what: string, error: Error, shown: RegExp][] = [
 ];
 for (const [what, error, shown] of diskErrors) {
   test(`the error of download() shows why a file cannot be saved: ${what}`, {}, async ({ get }) => {
-    const { syncData } = Deno.FsFile.prototype;
-    Deno.FsFile.prototype.syncData = () => Promise.reject(error);
-    try {
-      assertMatch(`${await rejection(get())}`, shown);
-    } finally {
-      Deno.FsFile.prototype.syncData = syncData;
-    }
+    using _ = failing("syncData", error);
+    assertMatch(`${await rejection(get())}`, shown);
   });
 }
+
+/** Makes a method of all files fail until it is disposed of. */
+function failing(method: "syncData" | "writeSync", error: Error): Disposable {
+  const files = Deno.FsFile.prototype;
+  const real = files[method];
+  const fail = () => {
+    throw error;
+  };
+  Object.assign(files, { [method]: fail });
+  return { [Symbol.dispose]: () => void Object.assign(files, { [method]: real }) };
+}
+
+test("download() closes the connection if the disk is full", {}, async ({ get }) => {
+  using _ = failing("writeSync", coded("ENOSPC", "No space left (os error 28)"));
+  // If the response were still open, the test runner would report a leak.
+  assertEquals((await rejection(get())).code, "FILE");
+});

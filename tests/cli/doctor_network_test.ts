@@ -1,9 +1,9 @@
 /** Checks of doctor() that send a request, and those of the session. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { createSession } from "../../mod.ts";
+import { type Check, createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries, repeatedPart, SETTINGS, shownBy } from "../support/canaries.ts";
-import { cannedFetch } from "../support/canned_fetch.ts";
+import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
 import {
   assertCheck,
   assertNone,
@@ -13,15 +13,80 @@ import {
   reachable,
 } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { portless, testSession } from "../support/portless.ts";
+import { portless, type TestOptions, testSession } from "../support/portless.ts";
 import { errorAnswer, refusedConnection } from "../support/answers.ts";
 
-Deno.test("provider and clock are not checked without an address", async () => {
-  const { authUrl: _, ...others } = SETTINGS;
-  const nowhere = await withEnvironment({ AUTH_URL: undefined }, () => diagnosisOf(others));
-  assertCheck(nowhere, "provider", "skip", /no address/);
-  assertCheck(nowhere, "clock", "skip", /no date to compare/);
-});
+const { authUrl: _, ...WITHOUT_PROVIDER } = SETTINGS;
+const { apiBaseUrl: __, ...WITHOUT_API } = SETTINGS;
+const NETWORK = /network and any proxy/;
+const NO_PERMISSION = () => {
+  throw new Deno.errors.NotCapable("Requires net access");
+};
+const WEB_PAGE = () =>
+  new Response("", { headers: { "content-type": "text/html; charset=utf-8" } });
+
+const responding = (respond: Canned) => ({ ...SETTINGS, fetch: cannedFetch(respond).fetch });
+const ahead = (seconds: number) => ({ ...SETTINGS, now: () => Date.now() + seconds * 1_000 });
+const silent: TestOptions = {
+  ...SETTINGS,
+  fetch: (_, init) => Promise.reject(init?.signal?.reason),
+  // The time limit of five seconds has already passed.
+  timeout: () => AbortSignal.abort(new DOMException("", "TimeoutError")),
+};
+
+const faults: [
+  what: string,
+  options: TestOptions,
+  ...checks: [name: string, level: Check["level"], message: RegExp, fix?: RegExp][],
+][] = [
+  [
+    "that no provider is set",
+    WITHOUT_PROVIDER,
+    ["provider", "skip", /no address/],
+    ["clock", "skip", /no date to compare/],
+  ],
+  [
+    "a refused connection",
+    responding(refusedConnection),
+    ["provider", "fail", /^provider\.example: the connection was refused$/, NETWORK],
+    ["API", "fail", /^api\.example: the connection was refused$/, NETWORK],
+  ],
+  [
+    "a missing permission",
+    responding(NO_PERMISSION),
+    ["provider", "fail", /permission to reach provider\.example/, /--allow-net=provider\.example/],
+  ],
+  ["a silent host", silent, ["provider", "fail", /did not respond within 5 seconds/, NETWORK]],
+  ["that API_BASE_URL is not set", WITHOUT_API, ["API", "warn", /is not set/, /authFetch\(\)/]],
+  [
+    "a web page instead of the API",
+    responding(WEB_PAGE),
+    ["API", "warn", /responds with a web page, as/, /API_BASE_URL/],
+  ],
+  ["a clock that is nearly right", ahead(30), ["clock", "ok", /(29|3[01]) seconds ahead/]],
+  [
+    "a clock that is ahead",
+    ahead(300),
+    ["clock", "warn", /(299|30[01]) seconds ahead/, /correct .* clock/],
+  ],
+  [
+    "a clock that is behind",
+    ahead(-300),
+    ["clock", "warn", /(299|30[01]) seconds behind/, /correct .* clock/],
+  ],
+  [
+    "a response without a date",
+    responding(() => new Response()),
+    ["clock", "skip", /response has no date to compare with/],
+  ],
+];
+for (const [what, options, ...checks] of faults) {
+  Deno.test(`doctor() reports ${what}`, async () => {
+    const unset = { AUTH_URL: undefined, API_BASE_URL: undefined };
+    const diagnosis = await withEnvironment(unset, () => diagnosisOf(options));
+    for (const check of checks) assertCheck(diagnosis, ...check);
+  });
+}
 
 Deno.test("the proxy check shows the variable of the proxy, without its password", async () => {
   const proxy = `http://user:${canaries.password}@proxy.example:8080`;
@@ -39,31 +104,6 @@ Deno.test("the proxy check shows the variable of the proxy, without its password
       assertCheck(diagnosis, "proxy", "ok", new RegExp(`${name}.*: requests use this proxy`, "i"));
     });
   }
-});
-
-Deno.test("the checks of provider and API say why a host cannot be reached", async () => {
-  const refused = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(refusedConnection).fetch });
-  const fix = /network and any proxy/;
-  assertCheck(refused, "provider", "fail", /^provider\.example: the connection was refused$/, fix);
-  assertCheck(refused, "API", "fail", /^api\.example: the connection was refused$/, fix);
-  const forbidden = () => {
-    throw new Deno.errors.NotCapable("Requires net access");
-  };
-  const denied = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(forbidden).fetch });
-  assertCheck(
-    denied,
-    "provider",
-    "fail",
-    /permission to reach provider\.example is missing/,
-    /--allow-net=provider\.example/,
-  );
-  const silent = await diagnosisOf({
-    ...SETTINGS,
-    fetch: (_: unknown, init?: RequestInit) => Promise.reject(init?.signal?.reason),
-    // The time limit of five seconds has already passed.
-    timeout: () => AbortSignal.abort(new DOMException("", "TimeoutError")),
-  });
-  assertCheck(silent, "provider", "fail", /did not respond within 5 seconds/, fix);
 });
 
 Deno.test("the token check says whether the API accepts a token that has not expired", async () => {
@@ -127,7 +167,7 @@ Deno.test("doctor() sends the token neither to the target of a redirect nor to a
   assertEquals(tokens, []);
 });
 
-Deno.test("doctor() recognizes a web page at the address of the provider or the API", async () => {
+Deno.test("doctor() reports a portal instead of the provider or the API", async () => {
   await using sandbox = await startSandbox();
   const { portalUrl } = sandbox;
   const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };
@@ -135,9 +175,6 @@ Deno.test("doctor() recognizes a web page at the address of the provider or the 
   const redirected = /^127\.0\.0\.1:\d+ redirects to another page, as a portal does$/;
   assertCheck(portal, "API", "warn", redirected, /^check API_BASE_URL, .* not the portal$/);
   assertCheck(portal, "provider", "warn", redirected, /^check AUTH_URL, /);
-  const page = () => new Response("", { headers: { "content-type": "text/html; charset=utf-8" } });
-  const website = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(page).fetch });
-  assertCheck(website, "API", "warn", /responds with a web page, as/, /API_BASE_URL/);
 });
 
 Deno.test("an error status at the base address of the API is not a failure", async () => {
@@ -167,22 +204,6 @@ Deno.test("an error status at the base address of the API is not a failure", asy
     });
     assertEquals(urls.length, 2);
   }
-});
-
-Deno.test("a missing API_BASE_URL is a warning", async () => {
-  const { apiBaseUrl: _, ...others } = SETTINGS;
-  const unset = await withEnvironment({ API_BASE_URL: undefined }, () => diagnosisOf(others));
-  assertCheck(unset, "API", "warn", /API_BASE_URL is not set/, /authFetch\(\)/);
-});
-
-Deno.test("the clock check reports how far the clock is off", async () => {
-  const at = (seconds: number) =>
-    diagnosisOf({ ...SETTINGS, now: () => Date.now() + seconds * 1_000 });
-  assertCheck(await at(30), "clock", "ok", /(29|3[01]) seconds ahead/);
-  assertCheck(await at(300), "clock", "warn", /(299|30[01]) seconds ahead/, /correct .* clock/);
-  assertCheck(await at(-300), "clock", "warn", /(299|30[01]) seconds behind/, /correct .* clock/);
-  const mute = await diagnosisOf({ ...SETTINGS, fetch: cannedFetch(() => new Response()).fetch });
-  assertCheck(mute, "clock", "skip", /response has no date to compare with/);
 });
 
 Deno.test("the session check shows the state and the next step", async () => {

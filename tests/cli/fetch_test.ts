@@ -235,7 +235,7 @@ Deno.test("fetch reports a failure in one sentence without a stack", () =>
       [
         ["/x", "-d", "@nothing.json"],
         1,
-        /Cannot read the file nothing\.json given with --data: .*; check/,
+        /Cannot read the file nothing\.json given with --data: it does not exist; check/,
       ],
       [
         [CSV, "-o", "x.csv"],

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { type Answer, inTerminal, terminalTest } from "../support/terminal.ts";
+import { type Answer, assertEnded, inTerminal, terminalTest } from "../support/terminal.ts";
 import {
   CHALLENGE_CASES,
   type ChallengeCase,
@@ -53,7 +53,7 @@ for (const { title, user, turns } of CHALLENGE_CASES.filter(({ title }) => TYPED
         { cwd: world.folder, env: childEnvironment({ NO_COLOR: "1" }) },
       );
       assertStringIncludes(seen.screen, `Signed in as ${USERNAME}`);
-      assertEquals([seen.left, seen.code, seen.sane], [0, 0, true], seen.screen);
+      assertEnded(seen);
       const secrets = [NEW_PASSWORD, ...world.sandbox.codes.map(({ code }) => code)];
       assertEquals(repeatedPart(seen.screen, secrets), undefined);
       const setsUp = turns.some(({ challenge }) => challenge === "MFA_SETUP");

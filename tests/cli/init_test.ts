@@ -6,7 +6,13 @@ import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { lackOf, testNeeding } from "../support/needs.ts";
-import { inTerminal, NO_INTERRUPTS, type Seen, terminalTest } from "../support/terminal.ts";
+import {
+  assertEnded,
+  inTerminal,
+  NO_INTERRUPTS,
+  type Seen,
+  terminalTest,
+} from "../support/terminal.ts";
 import { repliesWith } from "./replies.ts";
 
 /** With a digit, like the secrets of providers. */
@@ -203,7 +209,7 @@ terminalTest(
         ["*", "\r\r"],
         ["App client secret (hidden", `${SECRET}\r`],
       ]);
-      assertEquals([seen.code, seen.sane, seen.left], [0, true, 0], seen.screen);
+      assertEnded(seen);
       const { clientId, userPoolId } = desk.sandbox.settings;
       const [head = ""] = seen.screen.split("Wrote .env");
       assertEquals(repeatedPart(head, [clientId, userPoolId, "Dear Ada"]), undefined);
@@ -226,7 +232,7 @@ terminalTest(
         ["User pool id:", `${USER_POOL_ID}\r`],
         ["Base address", "\r"],
       ]);
-      assertEquals(seen.left, 0, seen.screen);
+      assertEnded(seen);
       assertMatch(seen.screen, /API_BASE_URL is not set yet/);
       assertEquals(settingsIn(desk), {
         AUTH_URL,
@@ -243,7 +249,7 @@ terminalTest("init replaces a value only if the user agrees", () =>
     for (const [answer, pool] of [["n", "old-1_Pool"], ["y", desk.settings.USER_POOL_ID]]) {
       await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
       const seen = await type(desk, [[PASTE, pasted], ["Replace it?", `${answer}\r`]]);
-      assertEquals([seen.code, seen.left], [0, 0], seen.screen);
+      assertEnded(seen);
       assertEquals(settingsIn(desk), { ...desk.settings, USER_POOL_ID: pool });
     }
   }));
@@ -260,7 +266,7 @@ testNeeding(
       ];
       for (const dialog of dialogs) {
         const seen = await type(desk, dialog);
-        assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0]);
+        assertEnded(seen, 130);
         assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
         assertEquals(namesIn(desk.folder), []);
       }

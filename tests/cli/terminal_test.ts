@@ -12,6 +12,7 @@ import { namesIn } from "../support/child_deno.ts";
 import { subject } from "../support/needs.ts";
 import {
   type Answer,
+  assertEnded,
   inTerminal,
   NO_INTERRUPTS,
   ON_WINDOWS,
@@ -93,7 +94,7 @@ deskTest(
     assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(host set in \.env\): /);
     assertStringIncludes(seen.screen, "Signed in as ada");
     assertHides(seen, desk);
-    assert(seen.sane);
+    assertEnded(seen);
     assertMatch(await Deno.readTextFile(desk.envFile), /^ACCESS_TOKEN=eyJ/m);
   },
 );
@@ -108,7 +109,7 @@ deskTest("login --portal and login --username prompt only for the missing secret
   assertStringIncludes(named.screen, "Signed in as ada");
   for (const seen of [portal, named]) {
     assertHides(seen, desk);
-    assertEquals([seen.sane, seen.left], [true, 0]);
+    assertEnded(seen);
   }
 });
 
@@ -135,7 +136,7 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
       atDesk(async (desk) => {
         const text = await Deno.readTextFile(desk.envFile);
         const seen = await desk.type(["login"], [...before, [awaited, key]]);
-        assertEquals([seen.code, seen.signal, seen.left, seen.sane], [130, 0, 0, true]);
+        assertEnded(seen, 130);
         assertEquals(seen.screen.includes("platform-auth:"), false, seen.screen);
         assertEquals(await Deno.readTextFile(desk.envFile), text);
         assertEquals(namesIn(desk.folder), [".env"]);
@@ -148,7 +149,7 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
       atDesk(async (desk) => {
         const login = ["login", "--username", "ada"];
         const seen = await desk.type(login, [[PASSWORD, "x"], ["*", { signal }]]);
-        assertEquals([seen.left, seen.sane, seen.signal, seen.code], [0, true, 0, code]);
+        assertEnded(seen, code);
         assertEquals(desk.sandbox.requests.length, 0);
       }));
   }
@@ -172,15 +173,13 @@ deskTest("token and status --json print the same in a terminal as in a pipe", as
 
 deskTest("messages are wrapped at words in a terminal, but not in a pipe", async (desk) => {
   const address = `https://${"long-".repeat(20)}name.example.com`;
-  const commands = [["fetch", `${address}/v1`], ["doctor"], ["status"], ["fetch", "-o", "x"]];
-  commands.push(["sandbox", "--port", "1000000"]);
-  for (const command of commands) {
+  const toFetch = ["fetch", `${address}/v1`];
+  for (const command of [toFetch, ["doctor"], ["sandbox", "--port", "1000000"]]) {
     const { screen } = await desk.type(command, [], { env: { NO_COLOR: "1" }, columns: 60 });
     const lines = screen.replaceAll("\r", "").trimEnd().split("\n");
     const isUnbreakable = (line: string) => line.includes(address) || line.includes("--allow-");
     assertEquals(lines.filter((line) => line.length > 60 && !isUnbreakable(line)), []);
   }
-  const [toFetch = []] = commands;
   const { screen } = await desk.type(toFetch, [], { columns: 60 });
   const { stderr } = await desk.run(toFetch);
   assertMatch(stderr, /^platform-auth: [^\n]+\n$/);
@@ -213,7 +212,7 @@ subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
           { headers: { etag: '"1"', "content-length": "3000000" } },
         );
       const seen = await seenOfFetch(desk, endless, [["of 3.0 MB", "\x03"]]);
-      assertEquals([seen.code, seen.left, seen.sane], [130, 0, true]);
+      assertEnded(seen, 130);
       const [last = ""] = seen.screen.split(`\r${ESCAPE}K`).slice(-1);
       assertEquals(last, "platform-auth: stopped; run the same command again to resume\r\n");
       assertEquals(namesIn(desk.folder).filter((name) => name.endsWith("part")).length, 1);

@@ -153,6 +153,7 @@ const invalid: [SessionOptions, RegExp][] = [
   [{ refreshSecretHash: "maybe" as "auto" }, /AUTH_REFRESH_SECRET_HASH/],
   [{ timeoutMs: 0 }, /AUTH_TIMEOUT_MS/],
   [{ timeoutMs: 1.5 }, /AUTH_TIMEOUT_MS/],
+  [{ timeoutMs: 3_600_001 }, /AUTH_TIMEOUT_MS/],
 ];
 Deno.test("a login with an invalid setting is refused before anything is sent", async () => {
   await using world = portless();

@@ -279,6 +279,15 @@ Deno.test("login() uses a found .env despite an expired or a superseded token in
     }
   }));
 
+Deno.test("the hosts in a found .env may receive a password that the code passes", () =>
+  inWorld(async ({ folder, own, run, sandbox: { settings } }) => {
+    await writeEnv(folder, own);
+    const account = { username: settings.username, password: settings.password };
+    const script = `mod.configure(${JSON.stringify(account)});
+      await mod.login(); ${CALL}`;
+    assertEquals(await run(script), "student");
+  }));
+
 Deno.test("a session that cannot be saved continues if an option overrides a host in the .env", () =>
   inWorld(async ({ folder, run, sandbox }) => {
     await writeEnv(folder, variablesOf(sandbox.settings));

@@ -1,5 +1,6 @@
 /** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
 
+import { assertEquals } from "@std/assert";
 import { MOD_PATH } from "./child_deno.ts";
 import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
 import { windowsRoot } from "./windows_command.ts";
@@ -111,6 +112,13 @@ export async function inTerminal(
   // A console of Windows hides the cursor while it draws.
   // deno-lint-ignore no-control-regex -- as it is written
   return { ...others, screen: ON_WINDOWS ? screen.replaceAll(/\u001b\[\?25[hl]/g, "") : screen };
+}
+
+/** Fails unless all was typed, and the program left the terminal usable and ended with this status. */
+export function assertEnded(seen: Seen, status = 0): void {
+  const { code, signal, sane, left } = seen;
+  const ended = { code: status, signal: 0, sane: true, left: 0 };
+  assertEquals({ code, signal, sane, left }, ended, seen.screen);
 }
 
 const lack: Lack | undefined = NO_TERMINAL ?? await lackOf("python3", "-c", "import pty");

@@ -1,7 +1,14 @@
 import { assertEquals } from "@std/assert";
+import { withEnvironment } from "../support/environment.ts";
 import { fc } from "../support/property.ts";
 import { join, sep as SEPARATOR, win32 } from "node:path";
-import { filePath, fileUrl, folderOf, workingFolder } from "../../src/platform/paths.ts";
+import {
+  displayPath,
+  filePath,
+  fileUrl,
+  folderOf,
+  workingFolder,
+} from "../../src/platform/paths.ts";
 
 Deno.test("a Windows path becomes a file URL and back", () => {
   const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })
@@ -36,4 +43,16 @@ Deno.test("folderOf() returns the folder with a separator at its end", () => {
   assertEquals(folderOf(join(root, "a b", "c%20", ".env")), join(root, "a b", "c%20") + SEPARATOR);
   assertEquals(folderOf(`${root}.env`), root);
   assertEquals(filePath(fileUrl("//", false), false), "/");
+});
+
+Deno.test("displayPath() hides the folders above the working folder and the home folder", async () => {
+  const [home, temporary] = [join(Deno.cwd(), "..", "home"), join(Deno.cwd(), "..", "tmp")];
+  await withEnvironment({ HOME: home, TMPDIR: temporary }, () => {
+    assertEquals(displayPath(join(Deno.cwd(), "a", ".env")), "a/.env");
+    assertEquals(displayPath(join(home, "a", ".env")), "~/a/.env");
+    assertEquals(displayPath(join(temporary, "a", ".env")), "a temporary folder: .env");
+    const other = join(home, "..", ".env");
+    assertEquals(displayPath(other), other);
+    assertEquals(displayPath(undefined), "memory only");
+  });
 });

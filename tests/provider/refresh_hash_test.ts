@@ -88,10 +88,3 @@ Deno.test("a refresh whose hashes are all rejected is SECRET_HASH_REJECTED and k
   assert(world.refreshes() > 1, "each variant is an attempt");
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
-
-Deno.test("a refresh that is refused for another reason is not repeated with another hash", async () => {
-  await using world = await signedIn({ sandbox: { refreshSecretHash: "required" } });
-  world.sandbox.revokeRefreshTokens();
-  await rejection(world.session.refresh());
-  assertEquals(world.refreshes(), 1);
-});

@@ -1,6 +1,5 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
-import type { Canned } from "../support/canned_fetch.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { signedIn } from "../support/portless.ts";
@@ -77,14 +76,6 @@ Deno.test("a Retry-After delays all sessions of this provider, and no others", a
   await throttled(same.session.login());
   assertEquals((await other.session.login()).state, "valid");
   assertEquals([one.asked.length, same.asked.length], [1, 0]);
-});
-
-Deno.test("a failure without Retry-After delays no later call", async () => {
-  const busy: Canned = () => new Response("", { status: 429 });
-  const { session, asked } = publicSession({}, busy, busy, busy, busy, tokenAnswer());
-  await throttled(session.login());
-  assertEquals((await session.login()).state, "valid");
-  assertEquals(asked.length, 5);
 });
 
 /** Requests of a logout that a login can do without: the operation, the logout, and the age of the token. */

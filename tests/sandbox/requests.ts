@@ -3,16 +3,6 @@ import { Clock } from "../support/clock.ts";
 import "../support/sandbox_key.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
-/** A user of the provider. */
-export const ACCOUNT = {
-  username: "u",
-  sub: "s",
-  email: undefined,
-  phone: undefined,
-  status: "confirmed" as const,
-  challenges: [],
-};
-
 /** A sandbox without ports and with its own clock. */
 export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {
   const clock = new Clock();

@@ -7,7 +7,7 @@ import { createSession } from "../../../mod.ts";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { inFolder, namesIn } from "../../support/child_deno.ts";
 import { NO_SIGNALS } from "../../support/needs.ts";
-import { linesOf, portless, rejection, signedIn } from "../../support/portless.ts";
+import { linesOf, portless, signedIn } from "../../support/portless.ts";
 import { rounds } from "../../support/property.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
@@ -50,12 +50,9 @@ Deno.test("a refreshed session is saved before its new token is sent", async () 
   assertEquals(flows, [...once, ...once, ...once]);
 });
 
-/** Takes a lock without a wait. */
-const AT_ONCE = { monotonic: () => 0, sleep: () => Promise.resolve() };
-
 Deno.test("accessToken() refreshes without the lock if another process keeps it, with a warning", async () => {
   await using world = await signedIn({ file: true });
-  const { lock } = await lockEnvFile(world.envFile, 0, AT_ONCE);
+  const { lock } = await lockEnvFile(world.envFile, 0, world.clock);
   world.clock.advance(3_000);
   const before = world.clock.monotonic();
   await world.session.accessToken();
@@ -65,19 +62,6 @@ Deno.test("accessToken() refreshes without the lock if another process keeps it,
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
   lock.release();
   assertEquals(namesIn(dirname(world.envFile)), [".env", ".env.lock"]);
-});
-
-Deno.test("accessToken() returns a valid token while another process holds the lock", async () => {
-  await using world = await signedIn({ file: true });
-  const token = await world.session.accessToken();
-  const { lock } = await lockEnvFile(world.envFile, 0, AT_ONCE);
-  world.clock.advance(1_700);
-  assertEquals(await world.session.accessToken(), token);
-  assertEquals((await rejection(world.session.refresh())).code, "TIMEOUT");
-  assertEquals(world.refreshes(), 0);
-  lock.release();
-  assertEquals((await world.session.refresh()).state, "valid");
-  assertEquals(world.session.status().warnings, []);
 });
 
 Deno.test("logout() creates no file if there is no .env", async () => {

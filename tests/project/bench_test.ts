@@ -1,13 +1,10 @@
-/**
- * The benchmark itself: its arithmetic, and that every part of it runs. What it measures is in
- * bench/README.md.
- */
+/** The benchmark's own arithmetic and a short run of all its parts. bench/README.md has the results. */
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
 import { NO_REDIS } from "../support/redis_server.ts";
 
-Deno.test("a target is decided when the whole interval is on one side of it", () => {
+Deno.test("the benchmark decides a target only if the whole interval is on one side of it", () => {
   const verdict = (wanted: Target["wanted"], interval?: [number, number]) =>
     verdictOf({
       claim: "",

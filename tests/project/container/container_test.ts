@@ -1,6 +1,6 @@
 /**
- * Runs the steps of `binder/Dockerfile` in a Debian that has nothing else, as a builder of images would,
- * and then a notebook in it. `.ci/run` makes that Debian: `make_root.sh`.
+ * Runs the steps of `binder/Dockerfile` in a minimal Debian, as a builder of images would, and then a
+ * notebook in it. `.ci/run` makes that Debian with `make_root.sh`.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
@@ -12,11 +12,11 @@ const DOCKERFILE = Deno.readTextFileSync(`${REPOSITORY}binder/Dockerfile`);
 
 const debian = Deno.env.get("CONTAINER_ROOT");
 const lack = debian ? undefined : {
-  reason: "CONTAINER_ROOT names no folder that tests/project/container/make_root.sh made",
+  reason: "CONTAINER_ROOT is not set to a folder made by tests/project/container/make_root.sh",
   installable: false,
 };
 
-/** The settings with which this machine reaches a registry, and which the image lacks. */
+/** Variables that this machine needs to reach a registry; the image does not have them. */
 const NETWORK = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY"];
 
 /** A folder that acts as a machine: each instruction changes it for the next one. */
@@ -33,7 +33,7 @@ class Container {
     }
   }
 
-  /** A file of this machine, at an unusual path: packages write to the usual one. */
+  /** Copies a file to an unusual path, because packages overwrite the usual one. */
   #copyIn(path: string, name: string): string {
     Deno.copyFileSync(path, `${this.root}/opt/${name}`);
     return `/opt/${name}`;
@@ -60,7 +60,7 @@ class Container {
       case "RUN":
         return await this.run(text);
       case "CMD":
-        // The program that it starts is there.
+        // The container does not start the program, which must exist.
         return await this.run(`command -v ${JSON.parse(text)[0]}`);
       default:
         throw new Error(`This test does not know ${name}`);
@@ -78,7 +78,7 @@ class Container {
     assert(success, "the repository could not be copied");
   }
 
-  /** Runs a line of a shell in it. */
+  /** Runs a shell command in the container. */
   async run(line: string): Promise<void> {
     const inside = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     const shell = ["chroot", `--userspec=${this.#user}`, "/", "sh", "-c"];

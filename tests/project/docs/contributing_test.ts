@@ -81,7 +81,7 @@ const EDITS: [path: string, before: RegExp, sample: string][] = [
   ["src/provider/refusals.ts", /^ {2}\/\/ The firewall demands/m, REFUSAL],
 ];
 
-Deno.test("the command, the setting and the refusal in CONTRIBUTING.md compile and work", (test) =>
+Deno.test("the code samples in CONTRIBUTING.md compile and work", (test) =>
   inFolder(async (folder) => {
     const root = fileURLToPath(ROOT);
     for (const path of ["mod.ts", "src", "deno.json", "tests/imports.json"]) {

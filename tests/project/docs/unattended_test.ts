@@ -14,7 +14,7 @@ import { importing, variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 
 const CLI = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
 
-/** The blocks of a section of a page. */
+/** The code blocks in a section of a page. */
 function blocksOf(path: string, section: string): string[] {
   const [, text = ""] = documentText(path).split(`## ${section}\n`);
   const [own = ""] = text.split(/^## /m);
@@ -23,7 +23,7 @@ function blocksOf(path: string, section: string): string[] {
 
 testNeeding(
   NO_SHELL,
-  "cron: the table and the script of the recipe, as cron runs them",
+  "the cron recipe works in the environment of cron",
   () =>
     inFolder(async (you) => {
       await using sandbox = await startSandbox();
@@ -62,7 +62,7 @@ testNeeding(
       assertEquals([await run(), await run()], [0, 0], await log());
       const [file] = [...Deno.readDirSync(`${job}/data`)];
       assertMatch(await Deno.readTextFile(`${job}/data/${file?.name}`), /^time,temperatureC/);
-      assertEquals(sandbox.apiRequests.length, 1, "the second run asks for nothing");
+      assertEquals(sandbox.apiRequests.length, 1, "the second run sends nothing");
       const tokens = linesOf(`${job}/.env`);
 
       await Deno.remove(`${job}/data`, { recursive: true });
@@ -84,7 +84,7 @@ testNeeding(
 
 testNeeding(
   NO_SHELL ?? noJupyter("jupyter-nbconvert"),
-  "runs without a prompt: the commands of the recipe, and the cell that would ask",
+  "the recipe for unattended notebooks runs, or fails instead of prompting",
   async () => {
     const [commands = ""] = blocksOf("docs/notebooks.md", "Runs without a prompt");
     await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });

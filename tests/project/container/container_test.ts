@@ -2,8 +2,9 @@
  * Runs the steps of `binder/Dockerfile` in a minimal Debian, as a builder of images would, and then a
  * notebook in it. `.ci/run` makes that Debian with `make_root.sh`.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { outputOf } from "../../support/child_deno.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { filledIn, instructionsOf } from "./dockerfile.ts";
 
@@ -72,17 +73,15 @@ class Container {
     const script = `set -euo pipefail; mkdir -p "$2"
       cd "$1" && git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null |
         tar -cf - -T - | tar --no-same-owner -xf - -C "$2"`;
-    const { success } = await new Deno.Command("bash", {
-      args: ["-c", script, "copy", REPOSITORY, `${this.root}${folder}`],
-    }).output();
-    assert(success, "the repository could not be copied");
+    const args = ["-c", script, "copy", REPOSITORY, `${this.root}${folder}`];
+    assertEquals((await outputOf("bash", { args })).code, 0, "the repository could not be copied");
   }
 
   /** Runs a shell command in the container. */
   async run(line: string): Promise<void> {
     const inside = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     const shell = ["chroot", `--userspec=${this.#user}`, "/", "sh", "-c"];
-    const { success, stdout, stderr } = await new Deno.Command("unshare", {
+    const { code, stdout, stderr } = await outputOf("unshare", {
       args: [...inside, `--root=${this.root}`, ...shell, `cd ${this.#folder} && ${line}`],
       clearEnv: true,
       env: {
@@ -92,15 +91,12 @@ class Container {
         NO_COLOR: "1",
         ...Object.fromEntries(this.variables),
       },
-      stdin: "null",
-    }).output();
-    const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-    assert(success, `${line}\n${text}`);
+    });
+    assertEquals(code, 0, `${line}\n${stdout}\n${stderr}`);
   }
 
-  megabytes(): number {
-    const { stdout } = new Deno.Command("du", { args: ["-sxm", this.root] }).outputSync();
-    return parseInt(new TextDecoder().decode(stdout));
+  async megabytes(): Promise<number> {
+    return parseInt((await outputOf("du", { args: ["-sxm", this.root] })).stdout);
   }
 }
 
@@ -108,9 +104,11 @@ testNeeding(lack, "a machine made by binder/Dockerfile runs notebook 00", async 
   const container = new Container(debian ?? "");
   const started = performance.now();
   const passed = () => Math.round((performance.now() - started) / 1_000);
-  const bare = container.megabytes();
+  const bare = await container.megabytes();
   for (const { name, value } of instructionsOf(DOCKERFILE)) await container.apply(name, value);
-  console.log(`built in ${passed()} s: ${container.megabytes()} MB, ${bare} of them Debian's own`);
+  console.log(
+    `built in ${passed()} s: ${await container.megabytes()} MB, ${bare} of them Debian's own`,
+  );
 
   const before = passed();
   const notebook = "jupyter nbconvert --to notebook --execute --output-dir=/tmp --log-level=ERROR";

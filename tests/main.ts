@@ -6,27 +6,27 @@
 import { preparePackages } from "./support/packages.ts";
 
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];
-/** They need more than the permissions in deno.json, have their own part, or run only in `.ci/run`. */
+/** Folders that have their own part or run only in `.ci/run`. */
 const NOT_CORE = [
-  ...["notebook/kernel", "notebook/browser", "sandbox/browser", "project/bench_test.ts"],
-  ...["project/release", "project/windows", "project/container"],
-].map((path) => `tests/${path}`);
+  "tests/notebook/kernel",
+  "tests/notebook/browser",
+  "tests/sandbox/browser",
+  "tests/project/bench_test.ts",
+  "tests/project/container",
+  "tests/project/release",
+  "tests/project/windows",
+];
 
-const inFolder = (folder: string, names: readonly string[]) =>
-  names.map((name) => `tests/${folder}/${name}_test.ts`);
-
-/** What users do, once more with the released files: the import map puts them in place of the source. */
+/** What users call, run with the released files: an import map replaces the source with them. */
 const RELEASED = [
   "tests/project/release",
-  ...[...Deno.readDirSync("tests")].map(({ name }) => `tests/${name}`)
+  ...Array.from(Deno.readDirSync("tests"), ({ name }) => `tests/${name}`)
     .filter((path) => path.endsWith("_test.ts")),
-  ...inFolder("api", ["auth_fetch", "faults", "fetch_json", "origin", "redirect", "request"]),
+  "tests/api",
+  "tests/errors",
   "tests/provider",
-  ...inFolder("settings", ["documents", "identity", "options", "portal_url", "settings"]),
-  ...inFolder("session", ["login", "lifetime", "race", "refresh"]),
-  ...inFolder("errors", ["canary", "canary_error", "log", "stack"]),
-  ...inFolder("cli", ["cli"]),
-  ...inFolder("notebook/kernel", ["traceback"]),
+  "tests/cli/cli_test.ts",
+  "tests/notebook/kernel/traceback_test.ts",
 ];
 
 const PARTS: Record<string, () => Promise<boolean>> = {

@@ -1,13 +1,11 @@
-/**
- * The benchmark itself: its arithmetic, and that every part of it runs. What it measures is in
- * bench/README.md.
- */
+/** The benchmark's own arithmetic and a short run of all its parts. bench/README.md has the results. */
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
+import { outputOf } from "../support/child_deno.ts";
 import { NO_REDIS } from "../support/redis_server.ts";
 
-Deno.test("a target is decided when the whole interval is on one side of it", () => {
+Deno.test("the benchmark decides a target only if the whole interval is on one side of it", () => {
   const verdict = (wanted: Target["wanted"], interval?: [number, number]) =>
     verdictOf({
       claim: "",
@@ -27,13 +25,12 @@ Deno.test("a target is decided when the whole interval is on one side of it", ()
 
 Deno.test("every part of the benchmark runs and prints JSON", async () => {
   const script = fileURLToPath(new URL("../../bench/main.ts", import.meta.url));
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const { code, stdout, stderr } = await outputOf(Deno.execPath(), {
     args: ["run", "--quiet", "-A", script, "--smoke", "--json"],
-    stdin: "null",
-  }).output();
-  assertEquals(new TextDecoder().decode(stderr), "");
+  });
+  assertEquals(stderr, "");
   assertEquals(code, 0);
-  const { results }: { results: PartResult[] } = JSON.parse(new TextDecoder().decode(stdout));
+  const { results }: { results: PartResult[] } = JSON.parse(stdout);
   const parts =
     "import,cold-start,first-run,per-call,own-work,stampede,clusters,env-update,login-refresh,downloads";
   assertEquals(results.map(({ part }) => part).join(), parts);

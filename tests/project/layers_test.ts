@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { outputOf } from "../support/child_deno.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -21,12 +22,11 @@ const pathOf = (address: string | undefined): string | undefined =>
 
 /** The imports below an entry point, including those of types, according to `deno info`. */
 async function importsBelow(entry: string): Promise<Import[]> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
+  const { stdout } = await outputOf(Deno.execPath(), {
     args: ["info", "--json", new URL(entry, ROOT).href],
-    stderr: "null",
-  }).output();
+  });
   const { modules }: { modules: { specifier: string; dependencies?: Dependency[] }[] } = JSON
-    .parse(new TextDecoder().decode(stdout));
+    .parse(stdout);
   const found = modules.flatMap((module) => {
     const path = pathOf(module.specifier);
     return path === undefined ? [] : (module.dependencies ?? []).map((each) => ({

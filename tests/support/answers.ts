@@ -1,6 +1,6 @@
-/** Answers of a token endpoint, and what happens in place of one. */
+/** Responses of a token endpoint, and network errors instead of a response. */
 
-/** A token with the shape of the provider's. Nobody signed it; what it says of itself is up to the test. */
+/** A token in the provider's format with these claims and an invalid signature. */
 export function jwt(
   claims: Record<string, unknown>,
   signature: string = crypto.randomUUID().replaceAll("-", ""),
@@ -30,7 +30,7 @@ export function errorAnswer(
   return jsonAnswer({ __type: name, message }, status, headers);
 }
 
-/** Tokens of the shape of section 2.2, which say nothing of themselves. */
+/** Tokens in the format of section 2.2, without readable claims. */
 export const TOKENS = {
   AccessToken: "opaque-access-token",
   ExpiresIn: 1800,

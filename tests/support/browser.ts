@@ -1,6 +1,6 @@
 /**
- * A real Chromium, and what people do in it. The folder tests the portal, the cards and notebooks in
- * Jupyter as a person meets them; without Chromium or Jupyter its tests are ignored and say so.
+ * A real Chromium and the actions of a person in it: for tests of the portal, the cards and notebooks
+ * in Jupyter. Without Chromium or Jupyter, these tests are ignored with that reason.
  */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "./needs.ts";
@@ -32,8 +32,8 @@ export const noChromium: Lack | undefined = findChromium()
   : notInstalled("no Chromium found on PATH; install chromium or set CHROMIUM_PATH");
 
 /**
- * Starts Chromium with an empty profile, which goes with it. It knows no host but loopback and `portal.test`,
- * which it takes for loopback.
+ * Starts Chromium with a temporary profile. It resolves no host but loopback and `portal.test`, which
+ * it maps to loopback.
  */
 export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({

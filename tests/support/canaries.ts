@@ -7,7 +7,7 @@ import { assert } from "@std/assert";
 import { computeSecretHash, type SessionOptions } from "../../mod.ts";
 import { jwt, tokenAnswer, TOKENS } from "./answers.ts";
 
-/** How many characters of a secret in a row count as showing it. */
+/** A text shows a secret if it contains this many consecutive characters of it. */
 const TELLING = 8;
 
 /**
@@ -32,7 +32,7 @@ function spellings(secret: string): string[] {
   return [secret, base64].map((text) => text.toLowerCase());
 }
 
-/** Every way in which a value can come to be seen: printed, serialized, spread, its causes and its cards. */
+/** All texts in which a value can appear: printed, serialized, spread, its causes and its cards. */
 export async function shownBy(value: unknown): Promise<string> {
   const seen = new Set<unknown>();
   const texts: string[] = [];
@@ -69,7 +69,7 @@ function plant() {
     refreshToken: random(),
     stepSession: random(),
     newPassword: `Np1! ${random()}`,
-    // Codes of this length nobody sends; the shorter ones would stand in other text by chance.
+    // Longer than a real code, which could occur in other text by chance.
     code: random().replace(/\W/g, ""),
     authenticatorKey: `MFRGGZDF${
       [...random()].map((it) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[it.charCodeAt(0) % 32]).join("")
@@ -87,7 +87,7 @@ const SECRETS = [
       computeSecretHash(name, "example-client", canaries.clientSecret)
     ),
   ),
-  // Not the first part, which says the same in every token, or the region of a device.
+  // Without the first part, which is the same in every token, and without the region of a device.
 ].map((text) => text.replace(/^eyJ[\w-]+\.|^eu-west-1_/, ""));
 
 /** Fails if a value, however it is shown, repeats a part of a canary. */
@@ -104,7 +104,7 @@ function textOf(value: unknown): string {
   }
 }
 
-/** Settings that hold them. */
+/** Settings with the canaries. */
 export const SETTINGS: SessionOptions = {
   authUrl: "https://provider.example",
   clientId: "example-client",
@@ -115,13 +115,13 @@ export const SETTINGS: SessionOptions = {
   apiBaseUrl: "https://api.example",
 };
 
-/** A response of the provider with the tokens. */
+/** A response of the provider with the canary tokens. */
 export function issued(): Response {
   const { accessToken, refreshToken } = canaries;
   return tokenAnswer({ ...TOKENS, AccessToken: accessToken, RefreshToken: refreshToken });
 }
 
-/** The lines of a `.env` that keep them. */
+/** The lines of a `.env` with the canary tokens. */
 export function tokenLines(more = ""): string {
   return `ACCESS_TOKEN=${canaries.accessToken}\nREFRESH_TOKEN=${canaries.refreshToken}\n${more}`;
 }

@@ -55,22 +55,34 @@ export function neededVariables(): Record<string, string> {
   };
 }
 
+/** Runs a program to its end, without input. */
+export async function outputOf(
+  program: string,
+  options: Deno.CommandOptions,
+): Promise<ChildResult> {
+  return decoded(await new Deno.Command(program, { stdin: "null", ...options }).output());
+}
+
+/** The result of a process with its output as text. */
+export function decoded({ code, stdout, stderr }: Deno.CommandOutput): ChildResult {
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
 /** Writes the script into the working folder and runs it, without a prompt and without colors. */
 export async function runScript(script: string, options: ChildOptions): Promise<ChildResult> {
   const { cwd, flags = [], args = [], env = {}, signal } = options;
   const name = `script-${crypto.randomUUID()}.ts`;
   await Deno.writeTextFile(`${cwd}/${name}`, script);
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const result = await outputOf(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", "--no-lock", ...flags, name, ...args],
     cwd,
     clearEnv: true,
     env: { ...neededVariables(), NO_COLOR: "1", ...env },
-    stdin: "null",
     ...(signal && { signal }),
-  }).output();
+  });
   await Deno.remove(`${cwd}/${name}`);
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  return result;
 }
 
 /** Starts `script.ts` in this folder, where everything is allowed. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
-import { type ChildResult, inFolder, neededVariables } from "./child_deno.ts";
+import { type ChildResult, decoded, inFolder, neededVariables } from "./child_deno.ts";
 import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
 import "./sandbox_key.ts";
 import { variablesOf, writeEnv } from "./sandbox_env.ts";
@@ -86,9 +86,7 @@ export async function inCliWorld(
         await writer.write(new TextEncoder().encode(given.stdin));
         await writer.close();
       }
-      const { code, stdout, stderr } = await child.output();
-      const decoder = new TextDecoder();
-      return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+      return decoded(await child.output());
     };
     const envFile = join(folder, ".env");
     const signIn = async () => {

@@ -1,6 +1,6 @@
 /**
- * Three clocks that stand until they are moved, by a test or by a pause of the client: the provider's,
- * this machine's wall clock, and its monotonic one.
+ * The provider's clock, this machine's wall clock and its monotonic clock. Only a test, or a pause of
+ * the client, moves them.
  */
 export class Clock {
   #real = Date.UTC(2025, 5, 1, 12);
@@ -14,7 +14,7 @@ export class Clock {
   now = (): number => this.#real + this.#offset;
   monotonic = (): number => this.#ticks;
 
-  /** A pause takes no time but on these clocks. */
+  /** A pause only moves these clocks. */
   sleep = (ms: number): Promise<void> => {
     this.pauses.push(ms);
     this.advance(ms / 1_000);
@@ -46,7 +46,7 @@ export class Clock {
     this.#offset += seconds * 1_000;
   }
 
-  /** The lid is closed: the monotonic clock stands. */
+  /** The computer sleeps: the monotonic clock stops. */
   suspend(seconds: number): void {
     this.#real += seconds * 1_000;
   }

@@ -1,4 +1,4 @@
-/** Disks, folders and files in the states that a session may meet, and what this machine lacks to make them. */
+/** Full disks, read-only files and pipes, and what this machine lacks to make them. */
 import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "./needs.ts";
 
 async function must(command: string, ...args: string[]): Promise<void> {
@@ -6,7 +6,7 @@ async function must(command: string, ...args: string[]): Promise<void> {
   if (outcome !== "done") throw new Error(`Cannot run ${command} ${args.join(" ")}: ${outcome}`);
 }
 
-/** Tries something that {@linkcode onTinyDisk} and the like do, once, before the tests. */
+/** Tries a command once before the tests, because it may need rights that this process lacks. */
 async function tried(
   command: string,
   argsFor: (path: string) => string[],
@@ -20,7 +20,7 @@ async function tried(
   return lack;
 }
 
-/** One that is there already: `deno task windows` makes it. */
+/** A small disk that exists already: `deno task windows` makes it. */
 const TINY_DISK = Deno.env.get("TINY_DISK");
 
 const mountArgs = (folder: string) => ["-t", "tmpfs", "-o", "size=16k", "tmpfs", folder];
@@ -37,7 +37,7 @@ export const noFreezing: Lack | undefined = await tried(
   (folder) => must("chattr", "-i", folder),
 );
 
-/** Works in a folder that is a disk of 16 kilobytes. */
+/** Works in a folder on a disk of 16 kilobytes. */
 export async function onTinyDisk(work: (folder: string) => Promise<void>): Promise<void> {
   if (TINY_DISK !== undefined) {
     await work(TINY_DISK);
@@ -57,16 +57,16 @@ export async function onTinyDisk(work: (folder: string) => Promise<void>): Promi
   }
 }
 
-/** Takes what is left of a disk. */
+/** Fills a disk. */
 export function fill(path: string): void {
   try {
     for (;;) Deno.writeFileSync(path, new Uint8Array(1_024), { append: true });
   } catch {
-    // Full: that is what was wanted.
+    // The disk is full.
   }
 }
 
-/** Makes a file or folder that nobody can change, not even root, while the work is done. */
+/** Makes a file or folder unchangeable, even for root, during the work. */
 export async function frozen(path: string, work: () => Promise<void>): Promise<void> {
   await must("chattr", "+i", path);
   try {

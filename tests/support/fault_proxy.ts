@@ -1,4 +1,4 @@
-/** A proxy on loopback that does to connections what bad networks do. */
+/** A proxy on loopback that breaks connections as bad networks do. */
 import { createServer, type Server, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "./free_port.ts";
@@ -121,14 +121,14 @@ class Proxying implements FaultProxy {
 
   async #serve(socket: Socket): Promise<void> {
     this.#sockets.add(socket);
-    // Also thrown by what waits for the socket at that moment, if anything does.
+    // A pending read or write throws the same error.
     socket.on("error", () => {});
     const chunks = socket.iterator({ destroyOnReturn: false });
     const next = async () => (await chunks.next()).value ?? null;
     try {
       while (await this.#serveOne(socket, next));
     } catch {
-      // Client or target went away, or close() was called: the connection ends, as it should.
+      // The client or the target left, or close() was called.
     } finally {
       this.#sockets.delete(socket);
       socket.destroySoon();

@@ -26,7 +26,7 @@ export interface FileServerOptions {
   /** `""`: none. Default `"one"`, in quotes. */
   etag?: string;
   headers?: Record<string, string>;
-  /** Gives the rest of the file whatever `If-Range` names. */
+  /** Sends the rest of the file regardless of `If-Range`. */
   ignoresIfRange?: boolean;
   /** After how many bytes of the file a connection is closed. Default: never. */
   dropAfter?: number;
@@ -37,8 +37,8 @@ export interface FileServerOptions {
 }
 
 /**
- * A server of one file that knows ranges and closes connections. It writes to the socket itself: what
- * it counts as sent did arrive.
+ * A server of one file that supports ranges and can drop connections. It writes to the socket directly,
+ * so the bytes that it counts as sent did arrive.
  */
 export interface FileServer extends RawServer {
   readonly asked: readonly Asked[];

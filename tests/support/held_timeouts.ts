@@ -1,8 +1,8 @@
-/** The time-outs of a test, which end when the test says so and not when the machine is busy. */
+/** Timeouts that end when the test says so, so that a busy machine has no effect. */
 export interface HeldTimeouts extends Disposable {
   /** The milliseconds of each `AbortSignal.timeout()` that was asked for, oldest first. */
   readonly asked: number[];
-  /** Ends those whose time is over when so many more milliseconds have passed. */
+  /** Lets this many milliseconds pass, which ends the timeouts that are over by then. */
   pass(ms: number): void;
 }
 

@@ -1,5 +1,6 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a temporary home folder. */
 
+import { outputOf } from "./child_deno.ts";
 import { freePort } from "./free_port.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "./needs.ts";
 import { settlesWithin } from "./settles_within.ts";
@@ -137,8 +138,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 async function output(command: string, args: string[], options: Deno.CommandOptions) {
-  const result = await new Deno.Command(command, { args, stdin: "null", ...options }).output();
-  const [stdout, stderr] = [result.stdout, result.stderr].map((it) => new TextDecoder().decode(it));
-  if (!result.success) throw new Error(`${command} failed (${result.code}): ${stderr}`);
-  return stdout ?? "";
+  const { code, stdout, stderr } = await outputOf(command, { args, ...options });
+  if (code !== 0) throw new Error(`${command} failed (${code}): ${stderr}`);
+  return stdout;
 }

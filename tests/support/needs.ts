@@ -1,4 +1,4 @@
-/** Tests that need something of the machine: ignored where it is missing, with the reason in the name. */
+/** Tests that need a program or a feature: without it, they are ignored with the reason in their name. */
 
 /** Why a test cannot run here. */
 export interface Lack {
@@ -53,8 +53,8 @@ export function testNeeding(
 }
 
 /**
- * Registers tests of one subject that a whole system lacks. Where it does, they are one test that is
- * left out, and its name tells how many it stands for.
+ * Registers tests that a whole system may lack. There they become one ignored test, whose name contains
+ * their number.
  */
 export function subject(
   lack: Lack | undefined,

@@ -1,8 +1,8 @@
 /**
  * Fetches the packages that the tests need: `deno task test prepare`.
  *
- * Tests start many processes, some of them at once and most of them with a time limit. Were a package
- * missing, each would fetch and unpack it against its limit. After this no test needs the network.
+ * Tests start many processes, several at once and most with a time limit, and each would have to fetch
+ * a missing package within its limit. After this, no test needs the network.
  */
 import { fileURLToPath } from "node:url";
 import { lackOf } from "./needs.ts";
@@ -21,7 +21,7 @@ export const COGNITO_LOCAL = {
   flags: ["--no-config", `--lock=${ROOT}tests/support/data/cognito_local.lock`, "--frozen"],
 };
 
-/** Fetches what is not there yet, however long that takes, and tells whether all of it is there now. */
+/** Fetches missing packages. @returns Whether all of them are in the cache now. */
 async function fetched(...args: string[]): Promise<boolean> {
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: ["cache", ...args],

@@ -1,4 +1,4 @@
-/** HTTP/1.1 messages as the bytes they are, for tests of what really goes over the wire. */
+/** HTTP/1.1 messages as bytes, for tests of what is really sent. */
 
 export interface RawRequest {
   /** Without its line end: `POST / HTTP/1.1`. */

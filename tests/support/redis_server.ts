@@ -12,14 +12,14 @@ export const NO_REDIS: Lack | undefined = missingOnWindows("Redis has no server 
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Ends it without a farewell. */
+  /** Kills the process. */
   kill(): Promise<void>;
-  /** Starts it again where it was. */
+  /** Starts it again on the same port. */
   start(): Promise<void>;
-  /** Lets it stand still, and go on. */
+  /** Stops and resumes the process. */
   pause(): void;
   resume(): void;
-  /** All that it keeps on disk. */
+  /** The content of its files. */
   dump(): Promise<string>;
   /** Runs a line, as an administrator does. @returns The answer as it came. */
   tell(line: string): Promise<string>;

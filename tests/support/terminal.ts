@@ -1,7 +1,8 @@
 /** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
 
 import { assertEquals } from "@std/assert";
-import { MOD_PATH } from "./child_deno.ts";
+import { MOD_PATH, outputOf } from "./child_deno.ts";
+import { serveLocal } from "./local_server.ts";
 import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
 import { windowsRoot } from "./windows_command.ts";
 
@@ -86,29 +87,24 @@ export async function inTerminal(
   dialog: [awaited: string, answer: Answer][],
   options: { cwd: string; env: Record<string, string>; columns?: number },
 ): Promise<Seen> {
-  await using server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    async ({ url }) => {
-      const answer = dialog[Number(new URL(url).pathname.slice(1))]?.[1];
-      return new Response(typeof answer === "function" ? await answer() : "");
-    },
-  );
+  await using server = serveLocal(async ({ url }) => {
+    const answer = dialog[Number(new URL(url).pathname.slice(1))]?.[1];
+    return new Response(typeof answer === "function" ? await answer() : "");
+  });
   const lines = dialog.map(([awaited, answer], at) => {
-    const url = `http://127.0.0.1:${server.addr.port}/${at}`;
+    const url = `${server.origin}/${at}`;
     return [awaited, typeof answer === "function" ? { url } : answer];
   });
   const program = ON_WINDOWS
     ? (await import("../project/windows/windows_console.ts")).consoleCommand(command, options)
     : command;
-  const { stdout, stderr } = await new Deno.Command("python3", {
+  const { stdout, stderr } = await outputOf("python3", {
     ...options,
     args: ["-c", TYPIST, JSON.stringify(lines), ...program],
     env: { TERM: "xterm", ...options.env, TYPIST_COLUMNS: `${options.columns ?? 0}` },
-    stdin: "null",
-  }).output();
-  const [seen, problem] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
-  if (!seen) throw new Error(problem);
-  const { screen, ...others }: Seen = JSON.parse(seen);
+  });
+  if (!stdout) throw new Error(stderr);
+  const { screen, ...others }: Seen = JSON.parse(stdout);
   // A console of Windows hides the cursor while it draws.
   // deno-lint-ignore no-control-regex -- as it is written
   return { ...others, screen: ON_WINDOWS ? screen.replaceAll(/\u001b\[\?25[hl]/g, "") : screen };

@@ -17,7 +17,7 @@ export class TextLineStream extends TransformStream<Uint8Array<ArrayBuffer>, str
 }
 
 /**
- * Reads what a server says, and waits until it says that it is there.
+ * Reads the output of a server and waits until it reports that it is ready.
  *
  * @returns `drained` ends with the stream.
  */

@@ -1,4 +1,5 @@
 /** A forward proxy, and certificates of a CA that no computer knows. */
+import { outputOf } from "./child_deno.ts";
 import { type Lack, lackOf, missingOnWindows } from "./needs.ts";
 import { bytesOf, parseRaw, readRequest, serveRaw, writeAll } from "./raw_http.ts";
 
@@ -11,8 +12,8 @@ export async function makeCertificates(
   folder: string,
 ): Promise<{ ca: string; cert: string; key: string }> {
   const run = async (...args: string[]) => {
-    const { success, stderr } = await new Deno.Command("openssl", { args, cwd: folder }).output();
-    if (!success) throw new Error(new TextDecoder().decode(stderr));
+    const { code, stderr } = await outputOf("openssl", { args, cwd: folder });
+    if (code !== 0) throw new Error(stderr);
   };
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const authority = ["-x509", "-days", "2", "-subj", "/CN=Example Company CA"];

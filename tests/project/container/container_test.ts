@@ -1,9 +1,10 @@
 /**
- * Runs the steps of `binder/Dockerfile` in a Debian that has nothing else, as a builder of images would,
- * and then a notebook in it. `.ci/run` makes that Debian: `make_root.sh`.
+ * Runs the steps of `binder/Dockerfile` in a minimal Debian, as a builder of images would, and then a
+ * notebook in it. `.ci/run` makes that Debian with `make_root.sh`.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { outputOf } from "../../support/child_deno.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { filledIn, instructionsOf } from "./dockerfile.ts";
 
@@ -12,11 +13,11 @@ const DOCKERFILE = Deno.readTextFileSync(`${REPOSITORY}binder/Dockerfile`);
 
 const debian = Deno.env.get("CONTAINER_ROOT");
 const lack = debian ? undefined : {
-  reason: "CONTAINER_ROOT names no folder that tests/project/container/make_root.sh made",
+  reason: "CONTAINER_ROOT is not set to a folder made by tests/project/container/make_root.sh",
   installable: false,
 };
 
-/** The settings with which this machine reaches a registry, and which the image lacks. */
+/** Variables that this machine needs to reach a registry; the image does not have them. */
 const NETWORK = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY"];
 
 /** A folder that acts as a machine: each instruction changes it for the next one. */
@@ -33,7 +34,7 @@ class Container {
     }
   }
 
-  /** A file of this machine, at an unusual path: packages write to the usual one. */
+  /** Copies a file to an unusual path, because packages overwrite the usual one. */
   #copyIn(path: string, name: string): string {
     Deno.copyFileSync(path, `${this.root}/opt/${name}`);
     return `/opt/${name}`;
@@ -60,7 +61,7 @@ class Container {
       case "RUN":
         return await this.run(text);
       case "CMD":
-        // The program that it starts is there.
+        // The container does not start the program, which must exist.
         return await this.run(`command -v ${JSON.parse(text)[0]}`);
       default:
         throw new Error(`This test does not know ${name}`);
@@ -72,17 +73,15 @@ class Container {
     const script = `set -euo pipefail; mkdir -p "$2"
       cd "$1" && git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null |
         tar -cf - -T - | tar --no-same-owner -xf - -C "$2"`;
-    const { success } = await new Deno.Command("bash", {
-      args: ["-c", script, "copy", REPOSITORY, `${this.root}${folder}`],
-    }).output();
-    assert(success, "the repository could not be copied");
+    const args = ["-c", script, "copy", REPOSITORY, `${this.root}${folder}`];
+    assertEquals((await outputOf("bash", { args })).code, 0, "the repository could not be copied");
   }
 
-  /** Runs a line of a shell in it. */
+  /** Runs a shell command in the container. */
   async run(line: string): Promise<void> {
     const inside = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     const shell = ["chroot", `--userspec=${this.#user}`, "/", "sh", "-c"];
-    const { success, stdout, stderr } = await new Deno.Command("unshare", {
+    const { code, stdout, stderr } = await outputOf("unshare", {
       args: [...inside, `--root=${this.root}`, ...shell, `cd ${this.#folder} && ${line}`],
       clearEnv: true,
       env: {
@@ -92,15 +91,12 @@ class Container {
         NO_COLOR: "1",
         ...Object.fromEntries(this.variables),
       },
-      stdin: "null",
-    }).output();
-    const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-    assert(success, `${line}\n${text}`);
+    });
+    assertEquals(code, 0, `${line}\n${stdout}\n${stderr}`);
   }
 
-  megabytes(): number {
-    const { stdout } = new Deno.Command("du", { args: ["-sxm", this.root] }).outputSync();
-    return parseInt(new TextDecoder().decode(stdout));
+  async megabytes(): Promise<number> {
+    return parseInt((await outputOf("du", { args: ["-sxm", this.root] })).stdout);
   }
 }
 
@@ -108,9 +104,11 @@ testNeeding(lack, "a machine made by binder/Dockerfile runs notebook 00", async 
   const container = new Container(debian ?? "");
   const started = performance.now();
   const passed = () => Math.round((performance.now() - started) / 1_000);
-  const bare = container.megabytes();
+  const bare = await container.megabytes();
   for (const { name, value } of instructionsOf(DOCKERFILE)) await container.apply(name, value);
-  console.log(`built in ${passed()} s: ${container.megabytes()} MB, ${bare} of them Debian's own`);
+  console.log(
+    `built in ${passed()} s: ${await container.megabytes()} MB, ${bare} of them Debian's own`,
+  );
 
   const before = passed();
   const notebook = "jupyter nbconvert --to notebook --execute --output-dir=/tmp --log-level=ERROR";

@@ -1,6 +1,6 @@
-/** A Dockerfile as the steps that build it. */
+/** The steps of a Dockerfile. */
 
-/** One instruction, such as `RUN` or `COPY`, and what stands behind it in one line. */
+/** One instruction, such as `RUN` or `COPY`, with its arguments in one line. */
 export interface Instruction {
   readonly name: string;
   readonly value: string;
@@ -16,7 +16,7 @@ export function instructionsOf(text: string): Instruction[] {
   });
 }
 
-/** A text with the values of variables in place of `${NAME}`. */
+/** Replaces `${NAME}` with the value of the variable. */
 export function filledIn(text: string, variables: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$\{(\w+)\}/g, (_, name) => variables.get(name) ?? "");
 }

@@ -4,7 +4,7 @@ import { cpSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { errorAnswer, jwt } from "../../support/answers.ts";
 import { SETTINGS } from "../../support/canned_session.ts";
-import { inFolder } from "../../support/child_deno.ts";
+import { inFolder, outputOf } from "../../support/child_deno.ts";
 import { rejection } from "../../support/portless.ts";
 import { documentText } from "../../support/documented_flags.ts";
 
@@ -13,15 +13,13 @@ const PAGE = documentText("CONTRIBUTING.md");
 const LOCK = "--lock=tests/deno.lock";
 
 async function runDeno(...args: string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const { code, stdout, stderr } = await outputOf(Deno.execPath(), {
     args,
     cwd: ROOT,
     env: { NO_COLOR: "1" },
-    stdin: "null",
-  }).output();
-  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  assert(success, `deno ${args.join(" ")}\n${out}${err}`);
-  return out ?? "";
+  });
+  assertEquals(code, 0, `deno ${args.join(" ")}\n${stdout}${stderr}`);
+  return stdout;
 }
 
 Deno.test("CONTRIBUTING.md describes each folder of tests", () => {
@@ -81,7 +79,7 @@ const EDITS: [path: string, before: RegExp, sample: string][] = [
   ["src/provider/refusals.ts", /^ {2}\/\/ The firewall demands/m, REFUSAL],
 ];
 
-Deno.test("the command, the setting and the refusal in CONTRIBUTING.md compile and work", (test) =>
+Deno.test("the code samples in CONTRIBUTING.md compile and work", (test) =>
   inFolder(async (folder) => {
     const root = fileURLToPath(ROOT);
     for (const path of ["mod.ts", "src", "deno.json", "tests/imports.json"]) {

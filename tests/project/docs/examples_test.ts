@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { MOD_URL, runScript } from "../../support/child_deno.ts";
+import { MOD_URL, outputOf, runScript } from "../../support/child_deno.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
 import { examplesIn, SOURCES } from "../../support/examples.ts";
@@ -17,11 +17,11 @@ interface Declaration {
 
 /** The output of `deno doc` for an exported name, which an editor shows. */
 async function declarations(): Promise<[name: string, Declaration][]> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
+  const { stdout } = await outputOf(Deno.execPath(), {
     args: ["doc", "--json", "mod.ts"],
     cwd: ROOT,
-  }).output();
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  });
+  const { nodes } = JSON.parse(stdout);
   const modules = Object.values(nodes) as {
     symbols: { name: string; declarations: Declaration[] }[];
   }[];

@@ -22,10 +22,10 @@ Deno.test("the documents agree on the flags of a script", () => {
   }
 });
 
-Deno.test("every flag in a document is used by a test", () => {
+Deno.test("a test uses every flag in the documents", () => {
   const known = new Set([
     ...[...COMMAND_FLAGS.values(), ...SCRIPT_FLAGS].flat(),
-    // Named without a value in text, and with one of the reader's in messages.
+    // Text and messages name them without a value.
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
     // Tested in tests/session/cluster with another program.
     "--allow-run=ssh",
@@ -41,7 +41,7 @@ Deno.test("every flag in a document is used by a test", () => {
   }
 });
 
-Deno.test("doctor prints the documented flags, with the reader's own hosts", () =>
+Deno.test("doctor prints the documented flags with the hosts of the settings", () =>
   inCliWorld(async ({ sandbox, run, variables, folder }) => {
     const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
     const [whole = [], memory = []] = SCRIPT_FLAGS.map((flags) => filledIn(flags, hosts).join(" "));
@@ -52,7 +52,7 @@ Deno.test("doctor prints the documented flags, with the reader's own hosts", () 
     assertMatch(stdout, new RegExp(`permissions: ${memory}$`, "m"));
   }));
 
-Deno.test("every command has documented flags, and sandbox those of its task", () => {
+Deno.test("every command has documented flags", () => {
   assertEquals([...COMMAND_FLAGS.keys()].sort(), Object.keys(COMMANDS).sort());
   const task = (denoConfig().tasks["sandbox"] ?? "").split(" ").filter((word) =>
     word.startsWith("--allow-")

@@ -1,7 +1,7 @@
 /** The Python code of docs/python.md, run with the packages that the page names. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { delimiter as PATH_SEPARATOR } from "node:path";
-import type { ChildResult } from "../../support/child_deno.ts";
+import { type ChildResult, outputOf } from "../../support/child_deno.ts";
 import { childEnvironment, CLI_PATH, type CliWorld, inCliWorld } from "../../support/cli_world.ts";
 import { documentText } from "../../support/documented_flags.ts";
 import { serveLocal } from "../../support/local_server.ts";
@@ -47,16 +47,13 @@ function inPythonWorld(use: (world: PythonWorld) => Promise<void>): Promise<void
     await Deno.writeTextFile(`${folder}/platform_auth.py`, CODE.get("The class") ?? "");
     await world.signIn();
     const PATH = `${folder}${PATH_SEPARATOR}${Deno.env.get("PATH")}`;
-    const python = async (code: string, interpreter = requests ?? "python3") => {
-      const { stdout, stderr, ...result } = await new Deno.Command(interpreter, {
+    const python = (code: string, interpreter = requests ?? "python3") =>
+      outputOf(interpreter, {
         args: ["-c", code],
         cwd: folder,
         clearEnv: true,
         env: childEnvironment({ PATH, NO_COLOR: "1" }),
-      }).output();
-      const decoder = new TextDecoder();
-      return { ...result, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
-    };
+      });
     await use({ ...world, python });
   });
 }

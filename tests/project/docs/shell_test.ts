@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { delimiter as PATH_SEPARATOR } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MOD_PATH } from "../../support/child_deno.ts";
+import { MOD_PATH, outputOf } from "../../support/child_deno.ts";
 import { childEnvironment, CLI_PATH, inCliWorld } from "../../support/cli_world.ts";
 import { DOCUMENTS, documentText, filledIn } from "../../support/documented_flags.ts";
 import { NO_SHELL, subject } from "../../support/needs.ts";
@@ -40,7 +40,7 @@ function runs(commands: string): Promise<void> {
     const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
     const text = filledIn([commands], hosts).join()
       .replaceAll("https://api.example.com", sandbox.apiUrl);
-    const { code, stdout, stderr } = await new Deno.Command("bash", {
+    const { code, stdout, stderr } = await outputOf("bash", {
       args: ["-eu", "-o", "pipefail", "-c", text, `${folder}/commands`],
       cwd: folder,
       clearEnv: true,
@@ -51,9 +51,8 @@ function runs(commands: string): Promise<void> {
         // Without flags for the folder, a script has its settings in the environment.
         ...text.startsWith("deno run --allow-net=") && { ...variables, AUTH_ENV_FILE: "false" },
       }),
-    }).output();
-    const decoder = new TextDecoder();
-    assertEquals(code, 0, decoder.decode(stdout) + decoder.decode(stderr));
+    });
+    assertEquals(code, 0, stdout + stderr);
   });
 }
 

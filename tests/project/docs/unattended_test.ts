@@ -4,7 +4,7 @@ import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { code, notebookOf } from "../../notebook/kernel/notebook_builders.ts";
 import { readNotebook, writeNotebook } from "../../notebook/kernel/notebook.ts";
 import { repeatedPart } from "../../support/canaries.ts";
-import { inFolder } from "../../support/child_deno.ts";
+import { inFolder, outputOf } from "../../support/child_deno.ts";
 import { childEnvironment } from "../../support/cli_world.ts";
 import { documentText } from "../../support/documented_flags.ts";
 import { jupyterHome, noJupyter } from "../../support/jupyter.ts";
@@ -14,7 +14,7 @@ import { importing, variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 
 const CLI = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
 
-/** The blocks of a section of a page. */
+/** The code blocks in a section of a page. */
 function blocksOf(path: string, section: string): string[] {
   const [, text = ""] = documentText(path).split(`## ${section}\n`);
   const [own = ""] = text.split(/^## /m);
@@ -23,7 +23,7 @@ function blocksOf(path: string, section: string): string[] {
 
 testNeeding(
   NO_SHELL,
-  "cron: the table and the script of the recipe, as cron runs them",
+  "the cron recipe works in the environment of cron",
   () =>
     inFolder(async (you) => {
       await using sandbox = await startSandbox();
@@ -34,10 +34,10 @@ testNeeding(
       await Deno.mkdir(job);
       await Deno.mkdir(`${root}/bin`, { recursive: true });
       await Deno.symlink(Deno.execPath(), `${root}/bin/deno`);
-      await new Deno.Command(Deno.execPath(), {
+      await outputOf(Deno.execPath(), {
         args: ["install", "-g", "-A", "--quiet", "--root", root, "-n", "platform-auth", CLI],
         env: childEnvironment(),
-      }).output();
+      });
       await writeEnv(job, variablesOf(sandbox.settings));
       await Deno.writeTextFile(`${job}/job.sh`, script, { mode: 0o755 });
       const lines = table.trimEnd().split("\n");
@@ -50,19 +50,18 @@ testNeeding(
       const env = { ...childEnvironment({ HOME: you }), ...Object.fromEntries(variables) };
       const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
       const run = async () =>
-        (await new Deno.Command("/bin/sh", {
+        (await outputOf("/bin/sh", {
           args: ["-c", command],
           cwd: you,
           env: { ...env, DENO_DIR },
           clearEnv: true,
-          stdin: "null",
-        }).output()).code;
+        })).code;
       const log = () => Deno.readTextFile(`${job}/job.log`);
 
       assertEquals([await run(), await run()], [0, 0], await log());
       const [file] = [...Deno.readDirSync(`${job}/data`)];
       assertMatch(await Deno.readTextFile(`${job}/data/${file?.name}`), /^time,temperatureC/);
-      assertEquals(sandbox.apiRequests.length, 1, "the second run asks for nothing");
+      assertEquals(sandbox.apiRequests.length, 1, "the second run sends nothing");
       const tokens = linesOf(`${job}/.env`);
 
       await Deno.remove(`${job}/data`, { recursive: true });
@@ -84,7 +83,7 @@ testNeeding(
 
 testNeeding(
   NO_SHELL ?? noJupyter("jupyter-nbconvert"),
-  "runs without a prompt: the commands of the recipe, and the cell that would ask",
+  "the recipe for unattended notebooks runs, or fails instead of prompting",
   async () => {
     const [commands = ""] = blocksOf("docs/notebooks.md", "Runs without a prompt");
     await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
@@ -101,15 +100,12 @@ testNeeding(
         ),
       ),
     );
-    const run = async (variables: Record<string, string>) => {
-      const { code, stderr } = await new Deno.Command("bash", {
+    const run = (variables: Record<string, string>) =>
+      outputOf("bash", {
         args: ["-eu", "-c", commands],
         cwd: folder,
         env: { ...variables, ...home.env, STATION: "oak-valley" },
-        stdin: "null",
-      }).output();
-      return { code, stderr: new TextDecoder().decode(stderr) };
-    };
+      });
     const settings = variablesOf(sandbox.settings);
     const asked = await run({ ...settings, USERNAME: "", PASSWORD: "" });
     assertEquals(asked.code, 1, asked.stderr);

@@ -5,20 +5,15 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { cpSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { inFolder } from "../../support/child_deno.ts";
+import { inFolder, outputOf } from "../../support/child_deno.ts";
 import { isFile, lackOf, testNeeding } from "../../support/needs.ts";
 import { DIST, PACKAGE } from "./consumer.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 async function run(command: string, args: string[], cwd: string): Promise<string> {
-  const { stdout, stderr } = await new Deno.Command(command, {
-    args,
-    cwd,
-    stdin: "null",
-    env: { NO_COLOR: "1" },
-  }).output();
-  return [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  const { stdout, stderr } = await outputOf(command, { args, cwd, env: { NO_COLOR: "1" } });
+  return stdout + stderr;
 }
 
 /** The texts of all files in a folder and its subfolders, by path. */

@@ -1,7 +1,7 @@
 /** A user's project: an empty folder, an empty cache, and a source of the released files. */
-import { assert } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { type ChildResult, inFolder, neededVariables } from "../../support/child_deno.ts";
+import { type ChildResult, inFolder, neededVariables, outputOf } from "../../support/child_deno.ts";
 import { serveLocal } from "../../support/local_server.ts";
 
 /** The folder that `deno task build` wrote. */
@@ -110,12 +110,11 @@ export async function fromRegistry(others: Record<string, string> = {}): Promise
 /** What `npm publish` would upload from this folder. */
 export function packed(source: string): Promise<Uint8Array<ArrayBuffer>> {
   return inFolder(async (folder) => {
-    const { success, stderr } = await new Deno.Command("npm", {
+    const { code, stderr } = await outputOf("npm", {
       args: ["pack", "--offline", "--pack-destination", folder, source],
       cwd: folder,
-      stdin: "null",
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
+    });
+    assertEquals(code, 0, stderr);
     const [file] = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".tgz"));
     return await Deno.readFile(`${folder}/${file?.name}`);
   });
@@ -139,10 +138,9 @@ export function asConsumer(
       const deno: Consumer["deno"] = async ([command = "", ...args], script) => {
         const file = script === undefined ? [] : ["main.ts"];
         if (script !== undefined) await Deno.writeTextFile(`${folder}/main.ts`, script);
-        const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+        return await outputOf(Deno.execPath(), {
           args: [command, "--quiet", ...args, ...file],
           cwd: folder,
-          stdin: "null",
           clearEnv: true,
           env: {
             ...neededVariables(),
@@ -151,9 +149,7 @@ export function asConsumer(
             NO_PROXY: "127.0.0.1",
             NO_COLOR: "1",
           },
-        }).output();
-        const decoder = new TextDecoder();
-        return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+        });
       };
       await use({ folder, cache, deno });
     })

@@ -2,10 +2,10 @@
  * The command line as npm installs it: on a `PATH` with Node and npm, and without Deno. npm takes the
  * packages from its cache, which `deno task test prepare` fills.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { repliesWith } from "../../cli/replies.ts";
-import { inFolder, neededVariables } from "../../support/child_deno.ts";
+import { decoded, inFolder, neededVariables, outputOf } from "../../support/child_deno.ts";
 import { commandPath, type Lack, lackOf, testNeeding } from "../../support/needs.ts";
 import { inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
 import { DIST, PACKAGE, packed } from "./consumer.ts";
@@ -19,12 +19,11 @@ async function install(folder: string, ...options: string[]): Promise<void> {
     await Deno.symlink(commandPath(name) ?? name, `${folder}/bin/${name}`);
   }
   await Deno.writeFile(`${folder}/cli.tgz`, await packed(`${DIST}npm-cli`));
-  const { success, stderr } = await new Deno.Command("npm", {
+  const { code, stderr } = await outputOf("npm", {
     args: ["install", "--offline", `--prefix=${folder}`, ...options, `${folder}/cli.tgz`],
     env: { PATH: `${folder}/bin` },
-    stdin: "null",
-  }).output();
-  assert(success, new TextDecoder().decode(stderr));
+  });
+  assertEquals(code, 0, stderr);
 }
 
 /** The folder of this file's installation. */
@@ -55,9 +54,7 @@ function start(args: string[], cwd: string): Deno.ChildProcess {
 async function run(args: string[], cwd: string, input = "") {
   const child = start(args, cwd);
   await new Response(input).body?.pipeTo(child.stdin);
-  const { code, stdout, stderr } = await child.output();
-  const [out = "", err = ""] = [stdout, stderr].map((it) => new TextDecoder().decode(it));
-  return { code, stdout: out, stderr: err };
+  return decoded(await child.output());
 }
 
 /** Runs the command in a terminal. */
@@ -153,11 +150,11 @@ npmTest("a signal to the launcher ends both processes", async (folder) => {
 
 npmTest("the command without its optional packages says how to install them", async (folder) => {
   await install(folder, "--omit=optional");
-  const { code, stderr } = await new Deno.Command(`${folder}/node_modules/.bin/platform-auth`, {
+  const { code, stderr } = await outputOf(`${folder}/node_modules/.bin/platform-auth`, {
     clearEnv: true,
     env: environment(),
-  }).output();
+  });
   assertEquals(code, 1);
   const advice = /^platform-auth: .*npm install -g --include=optional @platform-auth\/cli.*\n$/;
-  assertMatch(new TextDecoder().decode(stderr), advice);
+  assertMatch(stderr, advice);
 });

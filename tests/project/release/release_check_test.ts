@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import { outputOf } from "../../support/child_deno.ts";
 import { objections } from "../../../.ci/release_check.ts";
 
 const REPOSITORY = '  "repository": "https://code.example/owner/name",\n';
@@ -35,11 +36,10 @@ for (const [what, { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG }, wh
 }
 
 Deno.test("deno task release:check reports what prevents a release of this project", async () => {
-  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+  const { code, stderr } = await outputOf(Deno.execPath(), {
     args: ["task", "--quiet", "release:check", "v0.0.0"],
     cwd: fileURLToPath(new URL("../../../", import.meta.url)),
-    stdin: "null",
-  }).output();
+  });
   assertEquals(code, 1);
-  assertStringIncludes(new TextDecoder().decode(stderr), "Cannot release: the tag is v0.0.0, and");
+  assertStringIncludes(stderr, "Cannot release: the tag is v0.0.0, and");
 });

@@ -92,7 +92,7 @@ async function* pieces() {
 }
 const many: DownloadAllOptions = { concurrency: 8, ifExists: "keep", idleTimeoutMs: 0 };
 export const all: Promise<Downloads>[] = [downloadAll(pairs, many), downloadAll(pieces())];
-export const one: typeof download = session.download;
+export const one: Session["download"] = download;
 
 // The class of an error narrows its fields and codes.
 export function explained(error: unknown): string {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { inFolder } from "../../support/child_deno.ts";
+import { inFolder, outputOf } from "../../support/child_deno.ts";
 import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
 import { examplesIn, SOURCES, withUrls } from "../../support/examples.ts";
 import { basename } from "node:path";
@@ -12,14 +12,13 @@ async function errorsIn(files: Readonly<Record<string, string>>): Promise<string
     for (const [name, text] of Object.entries(files)) {
       await Deno.writeTextFile(`${folder}/${name}`, text);
     }
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    const { code, stderr } = await outputOf(Deno.execPath(), {
       args: ["check", "--quiet", "--no-lock", ...Object.keys(files)],
       cwd: folder,
       env: { NO_COLOR: "1" },
-    }).output();
-    const text = new TextDecoder().decode(stderr);
-    assertEquals(success, text === "", text);
-    return text;
+    });
+    assertEquals(code === 0, stderr === "", stderr);
+    return stderr;
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Deno for Windows: what only its files, paths and consoles do. `deno task windows` runs it on Linux,
- * under Wine. This file types from outside, `files_test.ts` runs inside.
+ * The command line in a console of Windows. `deno task windows` runs Deno for Windows on Linux under
+ * Wine; this file types from Linux, and `files_test.ts` runs inside Wine.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
@@ -46,27 +46,30 @@ function consoleTest(name: string, use: (desk: Desk) => Promise<void>): void {
   });
 }
 
-/** Wine takes over the terminal when the console is read first: what comes before must not be lost. */
+/** Wine loses input that arrives before the program first reads the console, unless it is raw. */
 const LISTENING = ["sh", "-c", 'stty raw -echo; "$0" "$@"'];
 
 const ASKED = "(host set in .env):";
 
-consoleTest("the console of Windows masks a password, and takes it", async (desk) => {
+consoleTest("login masks a password typed into a console of Windows", async (desk) => {
   const seen = await desk.login([ASKED, `x\x7f${desk.password}\r`]);
   assertStringIncludes(seen.screen, "Signed in as ada");
   assertEquals(repeatedPart(seen.screen, [desk.password]), undefined);
   assertMatch(await Deno.readTextFile(`${desk.folder}/.env`), /^ACCESS_TOKEN=eyJ/m);
 });
 
-consoleTest("Ctrl-C in a console cancels the prompt, and nothing is sent", async (desk) => {
-  const seen = await desk.login([ASKED, "x\x03"]);
-  assertEquals([seen.left, desk.sandbox.requests.length], [0, 0]);
-  assertEquals(seen.screen.includes("Signed in"), false);
-  assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
-});
+consoleTest(
+  "Ctrl-C in a console of Windows cancels the prompt before anything is sent",
+  async (desk) => {
+    const seen = await desk.login([ASKED, "x\x03"]);
+    assertEquals([seen.left, desk.sandbox.requests.length], [0, 0]);
+    assertEquals(seen.screen.includes("Signed in"), false);
+    assertEquals([...Deno.readDirSync(desk.folder)].map(({ name }) => name), [".env"]);
+  },
+);
 
 consoleTest(
-  "a letter in the console's own encoding is not sent, and the user is informed",
+  "login rejects a password in an encoding other than UTF-8",
   async (desk) => {
     const seen = await desk.login([ASKED, "grün\r"]);
     assertMatch(seen.screen.replace(/\s+/g, " "), /does not send UTF-8.*chcp 65001/);

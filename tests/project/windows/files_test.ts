@@ -11,7 +11,7 @@ const elsewhere = Deno.build.os === "windows" ? undefined : {
   installable: false,
 };
 
-/** Opens a file as an editor does that lets others read it and nothing else. */
+/** Opens a file like an editor that lets other programs only read it. */
 function openElsewhere(path: string): Disposable {
   const kernel = Deno.dlopen("kernel32.dll", {
     CreateFileW: {
@@ -36,7 +36,7 @@ function openElsewhere(path: string): Disposable {
 
 testNeeding(
   elsewhere,
-  "a .env that an editor has open is replaced once it is closed",
+  "a .env is replaced once the editor that had it open closes it",
   () =>
     inFolder(async (folder) => {
       const [from, to] = [join(folder, "new"), join(folder, ".env")];
@@ -55,7 +55,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "a file that stays open is left unchanged with a warning, and the next save succeeds",
+  "login() warns if a program keeps the .env open, and the next save succeeds",
   async () => {
     await using world = portless({ file: true });
     await Deno.writeTextFile(world.envFile, "MINE=1\r\n");
@@ -77,7 +77,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "one .env has one session, however its path is written",
+  "all spellings of the path of a .env share one session",
   () =>
     inFolder(async (top) => {
       const folder = join(top, "Jürgens Übung #1 100%");

@@ -1,7 +1,7 @@
 /**
- * Deno for Windows, on Linux under Wine: `deno task windows` runs the demo and the tests there,
- * `deno task windows tests/settings …` these tests only. Needs root, apt and npm; the root folder with
- * Wine is made once. What is typed at prompts is typed from the Linux side, into a console of Windows.
+ * Runs the demo and the tests in Deno for Windows, on Linux under Wine: `deno task windows`, or
+ * `deno task windows tests/settings …` for these tests only. Needs root, apt and npm, and creates the
+ * root folder with Wine once. Tests of prompts type from Linux into a console of Windows.
  */
 import { fileURLToPath } from "node:url";
 import { IN_A_CONSOLE } from "../../support/terminal.ts";
@@ -9,7 +9,7 @@ import { windowsCommand, windowsRoot } from "../../support/windows_command.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Puts the files of the working tree, and the packages that were fetched, where Windows finds them. */
+/** Copies the working tree and the fetched packages into the root folder. */
 async function copyIn(): Promise<void> {
   const script = `set -euo pipefail
     rm -rf "$2" "$5" && mkdir -p "$2" "$3" "$5"
@@ -17,7 +17,7 @@ async function copyIn(): Promise<void> {
       tar -cf - -T - | tar -xf - -C "$2"
     [ -d "$4" ] && cp -ru "$4" "$3/" || true`;
   const { root, repository, packages } = windowsRoot();
-  // What tests that were ended left there.
+  // Interrupted tests leave files there.
   const temporary = `${root}/prefix/drive_c/users/root/AppData/Local/Temp`;
   const { denoDir } = JSON.parse(await output(Deno.execPath(), ["info", "--json"]));
   const folders = [REPOSITORY, repository, packages, `${denoDir}/npm`, temporary];
@@ -33,7 +33,7 @@ async function output(command: string, args: string[]): Promise<string> {
 let failed = false;
 async function run(title: string, command: string[]): Promise<void> {
   console.log(`\n== ${title}`);
-  // Deno's own pipes are sockets, which programs under Wine cannot write to as to a pipe.
+  // Deno's own pipes are sockets, to which programs under Wine cannot write.
   const piped = ["-o", "pipefail", "-c", '"$0" "$@" 2>&1 | cat', ...command];
   const child = new Deno.Command("bash", { args: piped, stdin: "null" }).spawn();
   failed ||= !(await child.status).success;
@@ -43,7 +43,7 @@ await output(fileURLToPath(new URL("make_root.sh", import.meta.url)), [windowsRo
 await copyIn();
 
 const TESTS = ["test", "--lock=tests/deno.lock", "-A", "--quiet", "--no-check", "--seed=1"];
-/** Tests that compute the same on each system, or need Linux. */
+/** Tests that do not depend on the system, or that need Linux. */
 const ELSEWHERE = [
   ...["errors", "notebook/browser", "notebook/kernel", "sandbox", "session/cluster"],
   "session/interleavings_test.ts",

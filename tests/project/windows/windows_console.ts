@@ -1,16 +1,16 @@
-/** Commands of tests on Linux, run by Deno for Windows in a console of Windows. */
+/** Runs the commands of tests in Deno for Windows, in a console of Windows. */
 import { neededVariables } from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { windowsCommand, windowsRoot } from "../../support/windows_command.ts";
 
 /**
- * Wine takes over the terminal when the console is read first: what comes before must not be lost.
- * A console is as wide as its window, and lines that are folded are no lines to compare.
+ * Wine loses input that arrives before the program first reads the console, unless it is raw. A wide
+ * console does not fold lines, which tests compare.
  */
 const listening = (columns: number) =>
   `stty raw -echo rows 50 cols ${columns}; "$0" "$@"; code=$?; stty sane; exit $code`;
 
-/** The same command there. Its folder must be in the root. */
+/** The same command in Wine. Its folder must be in the root folder. */
 export function consoleCommand(
   [, ...args]: string[],
   { cwd, env, columns }: { cwd: string; env: Record<string, string>; columns?: number },

@@ -8,6 +8,7 @@ import { sendRequest } from "./attempt.ts";
 import { withToken } from "./headers.ts";
 import {
   hasOwnBody,
+  methodOf,
   type OnSend,
   prepare,
   type PreparedCall,
@@ -84,9 +85,8 @@ function followRedirects(
   first: Response,
 ): Promise<Response> {
   const { address, input, isRepeatable } = call;
-  const method = init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
   return follow(
-    { address, method, init, isRepeatable },
+    { address, method: methodOf(input, init), init, isRepeatable },
     first,
     (target, next) => sendRequest(call, tokens, target, target, next),
   );

@@ -79,6 +79,11 @@ function checkBody(body: unknown): void {
   );
 }
 
+/** The method of a request. As with `fetch`, a method in `init` replaces that of a `Request`. */
+export function methodOf(input: string | URL | Request, init: RequestInit): string {
+  return init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
+}
+
 /**
  * Whether spreading an object copies all its members. Spreading a class instance loses some of
  * them.

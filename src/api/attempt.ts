@@ -1,7 +1,7 @@
 /** Sends one request of a call, and writes it to the log. */
 import { accessOf } from "./api_access.ts";
 import { safeError } from "./network_error.ts";
-import type { PreparedCall } from "./prepared_call.ts";
+import { methodOf, type PreparedCall } from "./prepared_call.ts";
 import { Stalled } from "../platform/idle.ts";
 import { failureOf, type Log } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
@@ -53,7 +53,7 @@ async function loggedAttempt(
     log({
       event: "request",
       to: "api",
-      method: init.method?.toUpperCase() ?? (request instanceof Request ? request.method : "GET"),
+      method: methodOf(request, init),
       // The API chose the address of a redirect, so the path may contain a secret.
       url: isOwnAddress ? origin + pathname : `${origin}/…`,
       ...result,

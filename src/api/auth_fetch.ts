@@ -8,6 +8,7 @@ import { sendRequest } from "./attempt.ts";
 import { withToken } from "./headers.ts";
 import {
   hasOwnBody,
+  methodOf,
   type OnSend,
   prepare,
   type PreparedCall,
@@ -39,14 +40,29 @@ export async function fetchWithToken(
   let call = prepare(given, input, init, signal, onSend);
   // `prepare()` may have reread the settings. If the account changed, only the new account has the
   // tokens for this address.
-  const { account } = call;
+  const { account, address } = call;
   const aborts = call.init?.signal ?? undefined;
   let tokens = account.fresh() ?? await shownToCaller(account.tokens(0, aborts));
   if (hasOwnBody(call)) call = await withBodyRead(call, call.input);
-  let response = await send(call, tokens);
-  for (let tries = 1; response.status === 401; tries++) {
-    if (isElsewhere(response, call.address)) return response;
-    if (!call.isRepeatable || tries > MAX_REPLACEMENTS) {
+  for (let replaced = 0;; replaced++) {
+    // The runtime would send the body to any origin that a redirect names, so this module follows
+    // redirects itself.
+    const redirect = call.redirect === "follow" ? "manual" : call.redirect;
+    const sent = { ...call.init, headers: withToken(call.headers, tokens), redirect };
+    const first = await sendRequest(call, tokens, address, call.input, sent);
+    const response = call.redirect === "follow" && isRedirect(first)
+      ? await followRedirects(call, tokens, sent, first)
+      : first;
+    if (response.status !== 401) {
+      if (replaced > 0) account.replacementHelped();
+      // The API may reject a token for one path only, so a later success clears the recorded 401.
+      if (response.ok && account.isRejected && !isElsewhere(response, address)) {
+        account.noteResponse("accepted", tokens);
+      }
+      return response;
+    }
+    if (isElsewhere(response, address)) return response;
+    if (!call.isRepeatable || replaced === MAX_REPLACEMENTS) {
       account.noteResponse("rejected", tokens);
       return response;
     }
@@ -59,33 +75,19 @@ export async function fetchWithToken(
     if (renewed === undefined) return response;
     await response.body?.cancel();
     tokens = renewed;
-    response = await send(call, tokens);
-    if (response.status !== 401) account.replacementHelped();
   }
-  // The API may reject a token for one path only, so a later success clears the recorded 401.
-  if (response.ok && account.isRejected && !isElsewhere(response, call.address)) {
-    account.noteResponse("accepted", tokens);
-  }
-  return response;
 }
 
-/** Sends a call, and follows redirects. */
-async function send(call: PreparedCall, tokens: Tokens): Promise<Response> {
+function followRedirects(
+  call: PreparedCall,
+  tokens: Tokens,
+  init: RequestInit,
+  first: Response,
+): Promise<Response> {
   const { address, input, isRepeatable } = call;
-  const init: RequestInit = { ...call.init, headers: withToken(call.headers, tokens) };
-  const asRequest = input instanceof Request ? input : undefined;
-  if ((init.redirect ?? asRequest?.redirect ?? "follow") !== "follow") {
-    return await sendRequest(call, tokens, address, input, init);
-  }
-  // The runtime would send the body to any origin that a redirect names, so this module follows
-  // redirects itself.
-  init.redirect = "manual";
-  const response = await sendRequest(call, tokens, address, input, init);
-  if (!isRedirect(response)) return response;
-  const method = init.method?.toUpperCase() ?? asRequest?.method ?? "GET";
-  return await follow(
-    { address, method, init, isRepeatable },
-    response,
+  return follow(
+    { address, method: methodOf(input, init), init, isRepeatable },
+    first,
     (target, next) => sendRequest(call, tokens, target, target, next),
   );
 }

@@ -66,7 +66,7 @@ export class CheckedCall {
    * @throws {Stalled} If no data arrives in time.
    */
   async more<T>(read: Promise<T>): Promise<T> {
-    return this.#watch === undefined ? await read : await this.#watch.during(read);
+    return await (this.#watch?.during(read) ?? read);
   }
 
   /** Stops monitoring the last response. */

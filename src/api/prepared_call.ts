@@ -15,6 +15,8 @@ export interface PreparedCall {
   readonly init: RequestInit | undefined;
   /** The user's headers; `undefined` if there are none. */
   readonly headers: PlainHeaders | undefined;
+  /** What the user wants to happen if the response is a redirect. */
+  readonly redirect: RequestRedirect;
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
@@ -58,6 +60,7 @@ export function prepare(
     input: request ?? address,
     init: aborts === undefined ? options : { ...options, signal: aborts },
     headers: headers && plainHeaders(headers),
+    redirect: options?.redirect ?? request?.redirect ?? "follow",
     isRepeatable: isRepeatable(options?.body ?? null),
     onSend,
   };
@@ -74,6 +77,11 @@ function checkBody(body: unknown): void {
   throw typeError(
     "A body must be text or bytes, not an object; write body: JSON.stringify(…), and the header content-type",
   );
+}
+
+/** The method of a request. As with `fetch`, a method in `init` replaces that of a `Request`. */
+export function methodOf(input: string | URL | Request, init: RequestInit): string {
+  return init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Checks the request of `fetchJson()` or a download. */
 import type { Api } from "./api.ts";
 import { checkedHeaders } from "./headers.ts";
-import { isPlainObject } from "./prepared_call.ts";
+import { isPlainObject, methodOf } from "./prepared_call.ts";
 import { typeError } from "../errors/errors.ts";
 
 /** The request of a call whose response this module checks, not the user. */
@@ -25,11 +25,11 @@ export interface ApiRequest {
  */
 export function requestOf(api: Api, input: string | URL | Request, init: RequestInit): ApiRequest {
   if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
-  const asRequest = input instanceof Request ? input : undefined;
-  const headers = checkedHeaders(init.headers ?? asRequest?.headers);
+  const given = init.headers ?? (input instanceof Request ? input.headers : undefined);
+  const headers = checkedHeaders(given);
   const address = api.addressOf(input);
   const { origin, pathname } = new URL(address);
-  const method = init.method?.toUpperCase() ?? asRequest?.method ?? "GET";
+  const method = methodOf(input, init);
   const isSafe = method === "GET" || method === "HEAD";
   return { input, init, method, isSafe, address, url: origin + pathname, headers };
 }

@@ -20,7 +20,6 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 300_000;
 /** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 502, 503, 504];
-const BROKE_OFF = "the response broke off";
 
 /** The progress of a download. */
 export interface DownloadProgress {
@@ -201,14 +200,14 @@ export class Transfer {
     );
     if (broken) call.signal?.throwIfAborted();
     const { size } = target;
+    if (total === undefined && !broken) return undefined;
     // If the connection breaks after the last byte, the file is complete.
-    if (total === undefined ? !broken : size === total) return undefined;
+    if (size === total) return undefined;
     if (total !== undefined && size > total) {
       target.discard();
       throw this.#damaged("the API sent more bytes than it announced");
     }
-    const cause = broken?.cause;
-    return { why: cause instanceof Stalled ? cause.message : BROKE_OFF, cause };
+    return setbackAfter(broken?.cause, "the response broke off");
   }
 
   #report(): void {
@@ -224,9 +223,9 @@ export class Transfer {
   #unanswered(error: unknown): Setback {
     const isStall = error instanceof Stalled;
     if (!isStall && !(error instanceof UnreachableError)) throw error;
+    const setback = setbackAfter(error, "no connection");
     const { call, group: { hosts, end } } = this;
     const attempts = this.#fruitless + 1;
-    const setback = { why: isStall ? error.message : "no connection", cause: error };
     const { origin: host } = new URL(call.sentTo);
     // The API itself did respond, with a redirect to the host that did not.
     if (host !== this.#origin) hosts.noteResponse(this.#origin);
@@ -301,4 +300,9 @@ export class Transfer {
     const what = `Cannot download ${this.call.request.url} (${why})`;
     return this.call.errors.make("DOWNLOAD_BROKEN", what, "run it again");
   }
+}
+
+/** @param usual The reason, unless the cause is a stall. */
+function setbackAfter(cause: unknown, usual: string): Setback {
+  return { why: cause instanceof Stalled ? cause.message : usual, cause };
 }

@@ -1,4 +1,5 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
+import type { CheckedCall } from "./api/checked_call.ts";
 import type { Download, DownloadOptions } from "./api/download.ts";
 import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
@@ -87,10 +88,8 @@ export interface Session {
 export interface CheckedResponse {
   readonly response: Response;
   readonly error: ApiError | undefined;
-  /** Makes the error for a body that ends too early. */
-  brokenOff(cause: unknown): ApiError;
-  /** Makes the error for a body that is not text in its charset. */
-  undecodable(bytes: Uint8Array): ApiError;
+  /** Makes the errors for a body that cannot be read. */
+  readonly call: CheckedCall;
 }
 
 /** A session whose options can be replaced. */
@@ -251,9 +250,7 @@ class AccountSession implements ConfigurableSession {
     const call = new CheckedCall(this.#engine, input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
     const error = response.ok ? undefined : await call.statusError(response.clone(), 1);
-    const brokenOff = (cause: unknown) => call.brokenOff(response, cause);
-    const undecodable = (bytes: Uint8Array) => call.undecodable(response, bytes);
-    return { response, error, brokenOff, undecodable };
+    return { response, error, call };
   };
 
   readonly fetchJson: Session["fetchJson"] = (input, init) =>

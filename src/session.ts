@@ -1,5 +1,6 @@
 import type { Api } from "./api/api.ts";
 import { fetchWithToken } from "./api/auth_fetch.ts";
+import type { CallErrors } from "./api/call_errors.ts";
 import type { Download, DownloadOptions } from "./api/download/download.ts";
 import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download/download_all.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
@@ -88,10 +89,8 @@ export interface Session {
 export interface CheckedResponse {
   readonly response: Response;
   readonly error: ApiError | undefined;
-  /** Makes the error for a body that ends too early. */
-  brokenOff(cause: unknown): ApiError;
-  /** Makes the error for a body that is not text in its charset. */
-  undecodable(bytes: Uint8Array): ApiError;
+  /** Makes the errors for a body that cannot be read. */
+  readonly errors: CallErrors;
 }
 
 /** A session whose options can be replaced. */
@@ -205,7 +204,7 @@ class AccountSession implements ConfigurableSession {
 
   // The methods are fields, so that they can be destructured.
 
-  readonly login = (given: LoginOptions = {}): Promise<SessionStatus> =>
+  readonly login: Session["login"] = (given = {}) =>
     run("login", given, async (signal, onApplied) => {
       const engine = this.#withCurrentSettings();
       const order = engine.begin();
@@ -228,16 +227,13 @@ class AccountSession implements ConfigurableSession {
       return await this.#finishLogin(engine, order, result, signal, onApplied);
     });
 
-  readonly refresh = (given: RefreshOptions = {}): Promise<SessionStatus> =>
+  readonly refresh: Session["refresh"] = (given = {}) =>
     run("refresh", given, async (signal) => {
       await this.#withCurrentSettings().refresh(signal);
       return this.#status();
     });
 
-  readonly authFetch = (
-    input: string | URL | Request,
-    init?: RequestInit,
-  ): Promise<Response> => {
+  readonly authFetch: Session["authFetch"] = (input, init) => {
     const signal = requestSignal(input, init);
     // This fast path saves promises, each of which is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
@@ -250,31 +246,21 @@ class AccountSession implements ConfigurableSession {
     );
   };
 
-  readonly checkedFetch = async (input: string, init: RequestInit): Promise<CheckedResponse> => {
+  readonly checkedFetch: ConfigurableSession["checkedFetch"] = async (input, init) => {
     const { CheckedCall } = await import("./api/checked_call.ts");
     const call = new CheckedCall(await this.#api(), input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
     const error = response.ok ? undefined : await call.refusal(response.clone(), 1);
-    const brokenOff = (cause: unknown) => call.errors.brokenOff(response, cause);
-    const undecodable = (bytes: Uint8Array) => call.errors.undecodable(response, bytes);
-    return { response, error, brokenOff, undecodable };
+    return { response, error, errors: call.errors };
   };
 
-  // deno-lint-ignore no-explicit-any
-  readonly fetchJson = <T = any>(
-    input: string | URL | Request,
-    init?: FetchJsonInit,
-  ): Promise<T> =>
+  readonly fetchJson: Session["fetchJson"] = (input, init) =>
     cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
       const { fetchParsed } = await import("./api/fetch_json.ts");
       return await fetchParsed(await this.#api(), input, init, signal);
     });
 
-  readonly download = (
-    input: string | URL | Request,
-    file: string | URL,
-    given: DownloadOptions = {},
-  ): Promise<Download> =>
+  readonly download: Session["download"] = (input, file, given = {}) =>
     run("download", given, async (signal) => {
       const { downloadTo, pathOfFile } = await import("./api/download/download.ts");
       const path = pathOfFile(file);
@@ -287,10 +273,7 @@ class AccountSession implements ConfigurableSession {
       );
     }, input);
 
-  readonly downloadAll = (
-    items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
-    given: DownloadAllOptions = {},
-  ): Promise<Downloads> =>
+  readonly downloadAll: Session["downloadAll"] = (items, given = {}) =>
     run("downloadAll", given, async (signal) => {
       const { downloadItems } = await import("./api/download/download_all.ts");
       const { displayableDownloads } = await import("./show/download_view.ts");
@@ -300,7 +283,7 @@ class AccountSession implements ConfigurableSession {
       return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
     });
 
-  readonly accessToken = (given: AccessTokenOptions = {}): Promise<string> =>
+  readonly accessToken: Session["accessToken"] = (given = {}) =>
     run("accessToken", given, async (signal) => {
       const { minValidSeconds = 0 } = given;
       if (!(minValidSeconds >= 0 && Number.isFinite(minValidSeconds))) {
@@ -310,14 +293,14 @@ class AccountSession implements ConfigurableSession {
       return tokens.accessToken.reveal();
     });
 
-  readonly status = (): SessionStatus => {
+  readonly status: Session["status"] = () => {
     // The settings and the store are read again: a user may have edited the .env, and another
     // process may have ended the session.
     this.#withCurrentSettings().readStore();
     return this.#status();
   };
 
-  readonly doctor = (given: DoctorOptions = {}): Promise<Diagnosis> =>
+  readonly doctor: Session["doctor"] = (given = {}) =>
     run("doctor", given, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
       try {
@@ -331,7 +314,7 @@ class AccountSession implements ConfigurableSession {
       }
     });
 
-  readonly logout = (given: LogoutOptions = {}): Promise<SessionStatus> =>
+  readonly logout: Session["logout"] = (given = {}) =>
     run("logout", given, async (signal, onApplied) => {
       const { everywhere = false, revoke = true } = given;
       if (everywhere && !revoke) {
@@ -342,7 +325,7 @@ class AccountSession implements ConfigurableSession {
       return Object.assign(this.#status(), { ended });
     });
 
-  readonly configure = (next: SessionOptions): void => {
+  readonly configure: ConfigurableSession["configure"] = (next) => {
     if (next === undefined) throw typeError("configure() takes an options object");
     const unread = this.#configurationOf("configure()", next);
     // Without this check, not `configure()` but every later call would report an invalid value.

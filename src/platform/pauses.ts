@@ -14,14 +14,11 @@ const REASON_LENGTH = 48;
  * a stretch takes longer than two seconds, its pauses are shown in a line.
  */
 export class Pauses {
-  readonly #timing: Timing;
   /** Time at which the first pause of this stretch began. */
   #since: number | undefined;
   #line: LiveLine | undefined;
 
-  constructor(timing: Timing) {
-    this.#timing = timing;
-  }
+  constructor(private readonly timing: Timing) {}
 
   /** Ends the stretch, because an attempt made progress. */
   endStretch(): void {
@@ -34,15 +31,15 @@ export class Pauses {
    * @param why The reason, such as "the API responded with 503".
    */
   async pause(ms: number, why: string, signal: AbortSignal | undefined): Promise<void> {
-    this.#timing.log?.({ event: "pause", pauseMs: Math.round(ms), reason: printable(why) });
-    const now = this.#timing.monotonic();
+    this.timing.log?.({ event: "pause", pauseMs: Math.round(ms), reason: printable(why) });
+    const now = this.timing.monotonic();
     this.#since ??= now;
-    if (now - this.#since + ms < UNSEEN_MS) return await this.#timing.sleep(ms, signal);
+    if (now - this.#since + ms < UNSEEN_MS) return await this.timing.sleep(ms, signal);
     this.#line ??= liveLine();
     const reason = shortened(printable(why), REASON_LENGTH);
     await this.#line?.show(`Trying again in ${durationText(ms)} (${reason})`);
     try {
-      await this.#timing.sleep(ms, signal);
+      await this.timing.sleep(ms, signal);
     } finally {
       await this.#line?.remove();
     }

@@ -30,22 +30,19 @@ const OPEN_QUESTION = [
 
 /** The prompts of one call. A notebook shows a line while a prompt is open. */
 export class Questions {
-  readonly #world: World;
   #line: LiveLine | undefined;
 
-  constructor(world: World) {
-    this.#world = world;
-  }
+  constructor(private readonly world: World) {}
 
   /** Whether a prompt is possible: in a notebook, in a terminal, or with the `prompt` option. */
   get canAsk(): boolean {
-    return this.#world.ask !== undefined || inKernel() ||
+    return this.world.ask !== undefined || inKernel() ||
       (Deno.stdin.isTerminal() && Deno.stdout.isTerminal());
   }
 
   /** Whether a notebook shows the prompts. */
   get isInNotebook(): boolean {
-    return this.#world.ask === undefined && inKernel();
+    return this.world.ask === undefined && inKernel();
   }
 
   /**
@@ -87,7 +84,7 @@ export class Questions {
     secret: boolean,
     notes: readonly string[],
   ): Promise<string | null> {
-    const { ask } = this.#world;
+    const { ask } = this.world;
     if (ask !== undefined) {
       const answer = await ask([...notes, message].join("\n"), { secret });
       if (answer !== null && typeof answer !== "string") {

@@ -18,29 +18,25 @@ import type { Issuer } from "./stored_tokens.ts";
  * The options of a session and the settings resolved from them. A change replaces the whole object.
  */
 export class Configuration {
-  readonly options: SessionOptions;
   /** `log` is `undefined` until the settings are read, because `AUTH_LOG` is read with them. */
   readonly world: World & { log?: Log | undefined };
-  /**
-   * Whether this is the default session of the process, which uses a `.env` and copies tokens to
-   * the environment.
-   */
-  readonly isDefault: boolean;
-  #settings: Settings | undefined;
 
   /**
    * Stores the options. Settings are read on first use.
    *
    * @param caller The function that received the options, for messages.
+   * @param isDefault Whether this is the default session of the process, which uses a `.env` and
+   * copies tokens to the environment.
+   * @param current The settings, if they were read.
    * @param replaced Parts of the outside world that a test replaces.
    * @throws {TypeError} If an option has the wrong type.
    * @throws {ConfigError} `INVALID_SETTING` if an option cannot be used.
    */
   constructor(
     caller: string,
-    options: SessionOptions,
-    isDefault: boolean,
-    settings?: Settings,
+    readonly options: SessionOptions,
+    readonly isDefault: boolean,
+    private current?: Settings,
     replaced: Partial<World> = {},
   ) {
     checkOptions(caller, options, OPTION_TYPES);
@@ -56,11 +52,8 @@ export class Configuration {
         "correct it and try again",
       );
     }
-    this.options = options;
     this.world = { ...worldOf(options), ...replaced };
-    this.world.log = settings && logTo(options.log);
-    this.isDefault = isDefault;
-    this.#settings = settings;
+    this.world.log = current && logTo(options.log);
   }
 
   /**
@@ -68,17 +61,17 @@ export class Configuration {
    * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used.
    */
   get settings(): Settings {
-    if (this.#settings === undefined) {
-      this.#settings = resolveSettings(this.options, this.isDefault);
+    if (this.current === undefined) {
+      this.current = resolveSettings(this.options, this.isDefault);
       this.world.log = logTo(this.options.log);
-      this.#logSettings(this.#settings);
+      this.#logSettings(this.current);
     }
-    return this.#settings;
+    return this.current;
   }
 
   /** Whether the settings were read. */
   get isRead(): boolean {
-    return this.#settings !== undefined;
+    return this.current !== undefined;
   }
 
   /** The tokens that are copied to the process environment. */
@@ -110,14 +103,8 @@ export class Configuration {
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
-    const next = new Configuration(
-      "configure()",
-      this.options,
-      this.isDefault,
-      settings,
-      this.world,
-    );
-    next.#logSettings(settings, this.world.log && this.#settings);
+    const next = this.#with(this.options, settings);
+    next.#logSettings(settings, this.world.log && this.current);
     return next;
   }
 
@@ -139,7 +126,11 @@ export class Configuration {
    */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
-    return new Configuration("configure()", options, this.isDefault, this.#settings, this.world);
+    return this.#with(options, this.current);
+  }
+
+  #with(options: SessionOptions, settings: Settings | undefined): Configuration {
+    return new Configuration("configure()", options, this.isDefault, settings, this.world);
   }
 
   /**

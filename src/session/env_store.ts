@@ -12,6 +12,7 @@ import { ConfigError } from "../errors/errors.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
+import { keptInMemory } from "./notices.ts";
 import {
   type Change,
   type Lock,
@@ -90,9 +91,7 @@ export class EnvStore implements TokenStore {
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.session.notices.clear("FILE_UNREADABLE");
-      const { problem, fix } = error;
-      const inMemory = `the session is kept in memory only: ${problem}`;
-      if (tokens !== undefined) this.session.notices.set("NOT_SAVED", inMemory, fix);
+      if (tokens !== undefined) this.session.notices.replace({ NOT_SAVED: keptInMemory(error) });
       return { stored: found, problem: error };
     }
     this.session.notices.clear("FILE_UNREADABLE", "NOT_SAVED");

@@ -128,6 +128,11 @@ export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Noti
   return { code, level, problem, ...(next !== "" && { fix: next }) };
 }
 
+/** The text of `NOT_SAVED`, with the reason why the session could not be saved. */
+export function keptInMemory({ problem, fix }: Advice): Advice {
+  return { problem: `the session is kept in memory only: ${problem}`, fix };
+}
+
 /** Texts of notices by code; `undefined` clears a notice. */
 export type NoticeTexts = Readonly<
   Partial<Record<NoticeCode, Advice | undefined>>
@@ -161,10 +166,6 @@ export class Notices {
 
   get(code: NoticeCode): Notice | undefined {
     return this.#notices.get(code);
-  }
-
-  has(code: NoticeCode): boolean {
-    return this.#notices.has(code);
   }
 
   set(code: NoticeCode, problem: string, fix?: Fix): void {

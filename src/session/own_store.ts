@@ -2,6 +2,7 @@ import { ConfigError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens } from "../provider/tokens.ts";
+import { keptInMemory } from "./notices.ts";
 import type { SessionRecord, SessionStore } from "../settings/session_store.ts";
 import {
   type Change,
@@ -87,9 +88,8 @@ export class OwnStore implements TokenStore {
     if (write) {
       this.#known = { tokens: write.tokens };
       if (!failure) this.#lines = linesIn(await next);
-      const problem = `the session is kept in memory only: ${failure?.problem}`;
       this.session.notices.replace({
-        NOT_SAVED: failure && write.tokens && { problem, fix: failure.fix },
+        NOT_SAVED: failure && write.tokens && keptInMemory(failure),
         STORE_AWAY: undefined,
         STORE_EMPTY: undefined,
         STORE_UNREAD: undefined,

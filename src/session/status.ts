@@ -101,7 +101,7 @@ export function statusOf(
   const { clientId, provider } = configuration.issuer;
   const { portalUrl } = settings;
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
-  const isSaved = !notices.has("NOT_SAVED");
+  const isSaved = notices.get("NOT_SAVED") === undefined;
   const shown = noticesOf(configuration, notices, state);
   return {
     state: shownState(configuration, state),

@@ -1,6 +1,7 @@
 import { displayPath } from "../platform/paths.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
+import { keptInMemory } from "./notices.ts";
 import {
   memoryStore,
   NOTHING,
@@ -44,9 +45,9 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
       memory.update(wait, async (now, lock) => {
         const write = await change(now, lock);
         const { envFile, trust: { withheld } } = configuration.settings;
-        const problem = `the session is kept in memory only: ${displayPath(envFile)} was ` +
-          "found automatically, not specified";
-        if (write?.tokens) notices.set("NOT_SAVED", problem, withheld?.fix);
+        const problem = `${displayPath(envFile)} was found automatically, not specified`;
+        const fix = withheld?.fix;
+        if (write?.tokens) notices.replace({ NOT_SAVED: keptInMemory({ problem, fix }) });
         return write;
       }),
   };

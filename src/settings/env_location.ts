@@ -170,7 +170,7 @@ export function isOfAnotherUser({ uid }: Deno.FileInfo): boolean {
  * Returns the user of this process or, if the permission is missing, the owner of the working
  * folder.
  */
-export function ownUid(): number | undefined {
+function ownUid(): number | undefined {
   if (Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted") {
     return Deno.uid() ?? undefined;
   }

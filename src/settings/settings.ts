@@ -46,30 +46,22 @@ const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
  * setting.
  */
 export class Settings {
-  /** Absolute path of the `.env`; `undefined` for memory only. */
-  readonly envFile: string | undefined;
-  /** The content of the `.env`. */
-  readonly file: EnvSnapshot;
-  readonly location: EnvLocation;
-  /** The parts of the `.env` and of the environment that may be used. */
-  readonly trust: Trust;
-  /** The dialect that the option `provider` describes, if the option is an object. */
-  readonly ownDialect: ProviderDialect | undefined;
-  readonly #found: ReadonlyMap<SettingName, FoundSetting>;
-
+  /**
+   * @param file The content of the `.env`.
+   * @param trust The parts of the `.env` and of the environment that may be used.
+   * @param ownDialect The dialect that the option `provider` describes, if the option is an object.
+   */
   constructor(
-    location: EnvLocation,
-    file: EnvSnapshot,
-    found: ReadonlyMap<SettingName, FoundSetting>,
-    trust: Trust,
-    ownDialect: ProviderDialect | undefined,
-  ) {
-    this.envFile = location.path;
-    this.file = file;
-    this.location = location;
-    this.trust = trust;
-    this.ownDialect = ownDialect;
-    this.#found = found;
+    readonly location: EnvLocation,
+    readonly file: EnvSnapshot,
+    private readonly found: ReadonlyMap<SettingName, FoundSetting>,
+    readonly trust: Trust,
+    readonly ownDialect: ProviderDialect | undefined,
+  ) {}
+
+  /** Absolute path of the `.env`; `undefined` for memory only. */
+  get envFile(): string | undefined {
+    return this.location.path;
   }
 
   /** Notices about files and lines that are not used. */
@@ -85,12 +77,12 @@ export class Settings {
 
   /** Returns the value of a setting as text; `undefined` if the setting is not set. */
   text(name: SettingName): string | undefined {
-    return this.#found.get(name)?.text.reveal();
+    return this.found.get(name)?.text.reveal();
   }
 
   /** Returns the value of a setting that must not be shown. */
   secret(name: SecretName): Secret | undefined {
-    return this.#found.get(name)?.text;
+    return this.found.get(name)?.text;
   }
 
   /**
@@ -98,7 +90,7 @@ export class Settings {
    * file.
    */
   get tokenFile(): string | undefined {
-    const isElsewhere = INSTEAD_OF_FILE.some((name) => this.#found.has(name));
+    const isElsewhere = INSTEAD_OF_FILE.some((name) => this.found.has(name));
     return isElsewhere || this.trust.withheld ? undefined : this.envFile;
   }
 
@@ -122,7 +114,7 @@ export class Settings {
 
   /** Returns where the value of a setting came from; `undefined` if the setting is not set. */
   origin(name: SettingName): SettingOrigin | undefined {
-    return this.#found.get(name)?.origin;
+    return this.found.get(name)?.origin;
   }
 
   /** The source of each setting that is set, by the name of its variable. */
@@ -157,7 +149,7 @@ export class Settings {
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
     if (username && isOfSystem) return undefined;
     const half = username ? "username" : "password";
-    return this.#found.has(half) ? undefined : half;
+    return this.found.has(half) ? undefined : half;
   }
 }
 

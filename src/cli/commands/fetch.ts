@@ -4,6 +4,7 @@ import { readInput, wholeNumber } from "../input.ts";
 import { asJson, FAILED, print, say, UsageError, warn, writeOut } from "../output.ts";
 import { logInUnasked } from "../unasked_login.ts";
 import { strictText } from "../../api/charset.ts";
+import type { CallErrors } from "../../api/call_errors.ts";
 import type { DownloadOptions } from "../../api/download/download.ts";
 import type { DownloadAllOptions, DownloadItem } from "../../api/download/download_all.ts";
 import { discardUseless, type IfExists } from "../../api/download/part.ts";
@@ -75,12 +76,12 @@ async function show(
   json: boolean,
   include: boolean,
 ): Promise<Answer> {
-  const { response, error, brokenOff, undecodable } = await checkedFetch(target, init);
+  const { response, error, errors } = await checkedFetch(target, init);
   // Warnings are printed before the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
-  const pieces = piecesOf(response, brokenOff);
+  const pieces = piecesOf(response, errors);
   if (include) {
     const headers = [...response.headers].map(([name, value]) => printable(`${name}: ${value}`));
     const line = printable(`HTTP ${response.status} ${response.statusText}`).trim();
@@ -89,7 +90,7 @@ async function show(
   if (json) {
     const bytes = await together(pieces);
     const text = strictText(bytes, response.headers);
-    if (text === undefined && error === undefined) throw undecodable(bytes);
+    if (text === undefined && error === undefined) throw errors.undecodable(response, bytes);
     const headers = Object.fromEntries(response.headers);
     const value = parsedJson(text ?? "");
     const body = value === undefined ? text : value;
@@ -112,14 +113,11 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /**
  * Reads a body. If the body breaks off, replaces the runtime's error, which does not name the call.
  */
-async function* piecesOf(
-  { body }: Response,
-  brokenOff: (cause: unknown) => Error,
-): AsyncGenerator<Bytes> {
+async function* piecesOf(response: Response, errors: CallErrors): AsyncGenerator<Bytes> {
   try {
-    yield* body ?? [];
+    yield* response.body ?? [];
   } catch (cause) {
-    throw cause instanceof TypeError ? brokenOff(cause) : cause;
+    throw cause instanceof TypeError ? errors.brokenOff(response, cause) : cause;
   }
 }
 

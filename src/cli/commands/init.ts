@@ -88,9 +88,10 @@ async function writeSettings(
   }
   const rejected = new Map(reply.rejected);
   const missing: string[] = [];
-  for (const setting of missingIn(new Map([...found.values, ...changes]))) {
+  const valuesNow = () => new Map([...found.values, ...changes]);
+  for (const setting of missingIn(valuesNow())) {
     const { name } = setting;
-    const [host] = receivers(new Map([...found.values, ...changes])).password;
+    const [host] = receivers(valuesNow()).password;
     const value = prompts ? await promptFor(setting, rejected.get(name), host) : undefined;
     if (value === undefined) {
       missing.push(name);
@@ -100,7 +101,7 @@ async function writeSettings(
     rejected.delete(name);
   }
   if (!prompts) refuseWithout(missing, rejected, file, from);
-  const hosts = receivers(new Map([...found.values, ...changes]));
+  const hosts = receivers(valuesNow());
   // The author of the reply chose the hosts, so the user must see them before any setting is
   // written.
   for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {

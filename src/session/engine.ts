@@ -218,9 +218,10 @@ export class Engine implements StoredSession {
     return order >= this.lastAppliedOrder;
   }
 
-  /** Asks the store's server which account it keeps, before a login sends anything. */
+  /** Adopts what other processes have saved, before a login decides whether to send anything. */
   async lookBeforeLogin(signal: AbortSignal | undefined): Promise<void> {
     await this.keeper.store.look?.(this.keeper.wait(false, signal));
+    this.readStore();
   }
 
   /** Returns an error if the store keeps the session of an account other than this user's. */

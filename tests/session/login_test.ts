@@ -44,6 +44,15 @@ Deno.test("login() keeps a valid session and sends nothing", async () => {
   assertEquals(world.sent.length, 1);
 });
 
+Deno.test("login() logs in again after another process has logged out", async () => {
+  await using world = await signedIn({ file: true });
+  const other = world.another();
+  assertEquals((await other.login()).source, "file");
+  await world.session.logout();
+  assertEquals((await other.login()).source, "password");
+  assertEquals(world.logins(), 2);
+});
+
 Deno.test("login() sends no password if a refresh fails for a transient reason", async () => {
   await using world = await signedIn({ file: true });
   world.clock.advance(3_000);

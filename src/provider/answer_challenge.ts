@@ -1,6 +1,7 @@
 import { APP_CODE, type AskedChallenge, needsKey } from "./challenges.ts";
 import { request, secretHash } from "./requests.ts";
-import type { Provider, Refused } from "./protocol.ts";
+import type { Refused } from "./protocol.ts";
+import type { Provider } from "./provider.ts";
 import { send, type SendResult } from "./send.ts";
 import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";

@@ -1,6 +1,7 @@
 import { Secret } from "../platform/secret.ts";
 import type { World } from "../platform/world.ts";
-import type { NewDevice, Provider } from "./protocol.ts";
+import type { NewDevice } from "./protocol.ts";
+import type { Provider } from "./provider.ts";
 import { confirmDeviceRequest } from "./requests.ts";
 import { send } from "./send.ts";
 

@@ -1,4 +1,5 @@
-import type { Outcome, Provider } from "./protocol.ts";
+import type { Outcome } from "./protocol.ts";
+import type { Provider } from "./provider.ts";
 
 /** Users of the real service report that the service locks a name after about five failures. */
 const LOCKING_FAILURE = 5;

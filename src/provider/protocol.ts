@@ -1,25 +1,6 @@
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
-import type { ProviderDialect } from "../settings/options.ts";
 import type { Secret } from "../platform/secret.ts";
-
-/** The checked settings for requests to the identity provider. */
-export interface Provider {
-  /** The token endpoint (section 4.1). */
-  readonly url: URL;
-  readonly dialect: ProviderDialect;
-  readonly clientId: string;
-  /** Absent for a public client, whose requests contain no SECRET_HASH. */
-  readonly clientSecret: Secret | undefined;
-  readonly userPoolId: string;
-  readonly refreshSecretHash: "auto" | "send" | "omit";
-  readonly timeoutMs: number;
-  /**
-   * Returns the command that grants a script its permissions, for the message about a missing
-   * permission.
-   */
-  command(): string;
-}
 
 /** A request to the token endpoint (section 4.1), ready to be sent. */
 export interface ProviderRequest {
@@ -28,7 +9,7 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
-  /** See {@linkcode Provider.command}. */
+  /** See {@linkcode Provider.command} in `provider.ts`. */
   command(): string;
   /** Values that must not appear in an error message. */
   readonly secrets: readonly Secret[];

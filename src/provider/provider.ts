@@ -2,17 +2,37 @@ import { ConfigError } from "../errors/errors.ts";
 import { type Advice, fixText } from "../errors/advice.ts";
 import {
   ENDPOINT_NAMES,
+  type ProviderDialect,
   SETTING_NAMES,
   SETTING_RULES,
   type SettingName,
   VARIABLES,
 } from "../settings/options.ts";
 import { dialectOf } from "../settings/endpoint.ts";
-import { DOING, type Provider, type ProviderRequest } from "./protocol.ts";
+import { DOING, type ProviderRequest } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { isUnloadable } from "../platform/packages.ts";
+import type { Secret } from "../platform/secret.ts";
+
+/** The checked settings for requests to the identity provider. */
+export interface Provider {
+  /** The token endpoint (section 4.1). */
+  readonly url: URL;
+  readonly dialect: ProviderDialect;
+  readonly clientId: string;
+  /** Absent for a public client, whose requests contain no SECRET_HASH. */
+  readonly clientSecret: Secret | undefined;
+  readonly userPoolId: string;
+  readonly refreshSecretHash: "auto" | "send" | "omit";
+  readonly timeoutMs: number;
+  /**
+   * Returns the command that grants a script its permissions, for the message about a missing
+   * permission.
+   */
+  command(): string;
+}
 
 /** The reason why no request to the provider can be made with these settings. */
 export interface SettingsFault extends Advice {

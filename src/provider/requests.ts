@@ -1,4 +1,5 @@
-import type { Provider, ProviderRequest } from "./protocol.ts";
+import type { ProviderRequest } from "./protocol.ts";
+import type { Provider } from "./provider.ts";
 import { Secret } from "../platform/secret.ts";
 import type { RenewableTokens } from "./tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";

@@ -313,6 +313,9 @@ export type SecretName = {
   [Name in SettingName]: Table[Name] extends { secret: true } ? Name : never;
 }[SettingName];
 
+/** The source of the value of a setting. */
+export type SettingOrigin = "option" | "environment" | "file";
+
 /** The rules of each setting, by name. */
 export const SETTING_RULES: Readonly<Record<SettingName, SettingRules>> = TABLE;
 

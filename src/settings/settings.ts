@@ -28,6 +28,7 @@ import {
   SETTING_NAMES,
   SETTING_RULES,
   type SettingName,
+  type SettingOrigin,
   VARIABLES,
 } from "./options.ts";
 import { environment } from "../platform/environment.ts";
@@ -35,9 +36,6 @@ import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
 import { type FoundSetting, type Trust, trustIn } from "./trust.ts";
-
-/** The source of the value of a setting. */
-export type SettingOrigin = "option" | "environment" | "file";
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 

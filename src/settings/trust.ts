@@ -9,7 +9,13 @@
 import type { EnvSnapshot } from "./env_file.ts";
 import type { EnvLocation } from "./env_location.ts";
 import type { Advice } from "../errors/advice.ts";
-import { ENDPOINT_NAMES, ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "./options.ts";
+import {
+  ENDPOINT_NAMES,
+  ENV_FILE_VARIABLE,
+  type SettingName,
+  type SettingOrigin,
+  VARIABLES,
+} from "./options.ts";
 import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
@@ -31,7 +37,7 @@ export const AUDIENCE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
 /** The value and the source of a setting. */
 export interface FoundSetting {
   readonly text: Secret;
-  readonly origin: "option" | "environment" | "file";
+  readonly origin: SettingOrigin;
 }
 
 type Found = (name: SettingName) => FoundSetting | undefined;

@@ -1,4 +1,4 @@
-import type { Provider } from "../../provider/protocol.ts";
+import type { Provider } from "../../provider/provider.ts";
 import type { TokenResult } from "../../provider/token_request.ts";
 import type { Tokens } from "../../provider/tokens.ts";
 import type { ConfigError } from "../../errors/errors.ts";

@@ -113,10 +113,6 @@ export class Kernel implements AsyncDisposable {
     return this.#started.promise;
   }
 
-  get alive(): boolean {
-    return this.#error === undefined;
-  }
-
   /** Runs one cell to its end. Rejects on a time-out and when the kernel dies, not when the cell throws. */
   async execute(code: string, { onInput }: ExecuteOptions = {}): Promise<CellResult> {
     if (this.#error) throw this.#error;

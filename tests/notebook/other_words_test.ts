@@ -1,10 +1,10 @@
-/** The next step of a user is a value, so each front end shows it everywhere in its own words. */
+/** A next step is a value that each front end, such as the command line, words in its own way. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
 const FIX_PATH = new URL(import.meta.resolve("../../src/errors/advice.ts")).pathname;
 
-Deno.test("a status, a diagnosis and errors name calls in the words of the front end", () =>
+Deno.test("a front end chooses how a status, a diagnosis and errors name calls", () =>
   inFolder(async (cwd) => {
     const script = `
       import { createSession } from ${JSON.stringify(MOD_PATH)};

@@ -46,7 +46,7 @@ function legendIn({ html, pictures }: { html: string; pictures: string[] }): str
 
 const SCRIPTS = /<(?:script|style|link|svg)\b|\son\w+=/i;
 
-Deno.test("plot() needs marks only: times that are text are times, and colors have a legend", async () => {
+Deno.test("plot() draws text as times and adds a legend for colors", async () => {
   const shown = await drawn({
     marks: (Plot) => Plot.lineY(ROWS, { x: "time", y: "temperatureC", stroke: "station" }),
   });
@@ -57,20 +57,17 @@ Deno.test("plot() needs marks only: times that are text are times, and colors ha
   assertEquals(shown.html.match(SCRIPTS), null, "an untrusted notebook would remove it");
 });
 
-Deno.test("numbers as colors have a bar with their range, also with color.legend", async () => {
-  for (const color of [{}, { legend: true, scheme: "rainbow" as const }]) {
-    const { pictures, html } = await drawn({
-      color,
-      marks: (Plot) => Plot.dot(ROWS, { x: "time", y: "temperatureC", fill: "temperatureC" }),
-    });
-    assertEquals(pictures.length, 2);
-    assertEquals(textsIn(pictures[0] ?? ""), ["5", "10", "temperatureC"]);
-    assertMatch(pictures[0] ?? "", /href="data:image\/svg\+xml;base64,/);
-    assertMatch(html, /alt="color scale"/);
-  }
+Deno.test("plot() adds a color scale if the colors are numbers", async () => {
+  const { pictures, html } = await drawn({
+    color: { legend: true, scheme: "rainbow" },
+    marks: (Plot) => Plot.dot(ROWS, { x: "time", y: "temperatureC", fill: "temperatureC" }),
+  });
+  assertEquals(pictures.length, 2);
+  assertEquals(textsIn(pictures[0] ?? ""), ["5", "10", "temperatureC"]);
+  assertMatch(html, /alt="color scale"/);
 });
 
-Deno.test("plot() shows title, legend and caption, and the caption where only text is", async () => {
+Deno.test("plot() shows title, legend and caption, also as text", async () => {
   const shown = await drawn({
     title: "A <week>",
     caption: "mean 8 °C\nmost 14 °C",
@@ -89,7 +86,7 @@ Deno.test("plot() shows title, legend and caption, and the caption where only te
   assertEquals(none.pictures.length, 1);
 });
 
-Deno.test("times as text are dates before Observable Plot sees them", async () => {
+Deno.test("plot() turns text into dates for domains, intervals, bins and lists", async () => {
   const days = Array.from({ length: 4 }, (_, at) => ({ day: `2025-07-0${at + 1}`, v: 1 }));
   const cases: [what: string, options: Omit<PlotOptions, "marks">, marks: PlotOptions["marks"]][] =
     [
@@ -110,18 +107,15 @@ Deno.test("times as text are dates before Observable Plot sees them", async () =
   }
 });
 
-Deno.test("the error for a column that no row has shows its name and the nearest one", async () => {
-  const error = await assertRejects(
+Deno.test("plot() suggests a name if no row has the column", async () => {
+  await assertRejects(
     () => plot({ marks: (Plot) => Plot.dot(ROWS, { x: "time", y: "temperaturC" }) }),
     TypeError,
-  );
-  assertEquals(
-    error.message,
     'plot() finds no column "temperaturC" (did you mean "temperatureC"?); the rows have time, temperatureC, station',
   );
 });
 
-Deno.test("plot() takes options and marks of Observable Plot as they are", async () => {
+Deno.test("plot() passes options and marks to Observable Plot", async () => {
   const shown = await drawn({
     width: 400,
     x: { label: "Day", type: "band" },
@@ -133,7 +127,7 @@ Deno.test("plot() takes options and marks of Observable Plot as they are", async
   assertEquals(legendIn(shown), [["b", "#111111"], ["a", "#222222"]]);
 });
 
-Deno.test("a time without an offset is one in UTC, whatever the zone of the computer", () =>
+Deno.test("plot() reads a time without an offset as UTC", () =>
   inFolder(async (cwd) => {
     const rows = [{ t: "2025-07-07 00:00", v: 1 }, { t: "2025-07-07 03:00", v: 2 }];
     const script = `
@@ -143,11 +137,10 @@ Deno.test("a time without an offset is one in UTC, whatever the zone of the comp
       const rows = ${JSON.stringify(rows)};
       const marks = (Plot) => Plot.lineY(rows, { x: "t", y: "v" });
       console.log((await plotBundle({ marks }))["text/html"]);`;
-    const [here, there] = await Promise.all(["UTC", "Asia/Tokyo"].map(async (TZ) => {
-      const { code, stdout, stderr } = await runScript(script, { cwd, env: { TZ }, flags: ["-A"] });
-      assertEquals([code, stderr], [0, ""]);
-      return stdout;
-    }));
+    const [here, there] = await Promise.all(
+      ["UTC", "Asia/Tokyo"].map((TZ) => runScript(script, { cwd, env: { TZ }, flags: ["-A"] })),
+    );
+    assertEquals(here?.code, 0);
     assertEquals(here, there);
   }));
 
@@ -168,14 +161,13 @@ const REFUSED: [options: unknown, message: string][] = [
   ],
 ];
 
-Deno.test("plot() says what is wrong with its options, and what to write instead", async () => {
+Deno.test("plot() refuses wrong options and says what to write instead", async () => {
   for (const [options, message] of REFUSED) {
-    const error = await assertRejects(() => plot(options as never), TypeError);
-    assertStringIncludes(error.message, message);
+    await assertRejects(() => plot(options as never), TypeError, message);
   }
 });
 
-Deno.test("plot() draws a picture that is valid XML, whatever the rows, links and texts contain", async () => {
+Deno.test("plot() draws valid XML, whatever the data contains", async () => {
   const hostile = 'a\x00b\x08c & <d> "e"';
   const { svg, pictures, html } = await drawn({
     title: hostile,
@@ -198,7 +190,7 @@ Deno.test("plot() draws a picture that is valid XML, whatever the rows, links an
   }
 });
 
-Deno.test("only plot() loads packages: show() and table() work without any", () =>
+Deno.test("show() and table() load no packages", () =>
   inFolder((cwd) =>
     inFolder(async (cache) => {
       const script = `

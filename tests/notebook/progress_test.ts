@@ -19,16 +19,16 @@ const PROGRESS: [bytes: number, total: number | undefined, first: number, ms: nu
   [600, 500, 0, 1_000, `${BAR_100}  600 bytes of 500 bytes  600 bytes/s  0 s left`],
 ];
 
-Deno.test("progress is a bar, bytes, a rate and the time left, or what is known of these", () => {
+Deno.test("the progress of a file shows a bar, bytes, rate and time left", () => {
   for (const [bytes, total, first, ms, text] of PROGRESS) {
     assertEquals(downloadText({ bytes, ...(total && { total }) }, ms, { bytes: first }), text);
   }
 });
 
-Deno.test("progress of many files is files, failures, bytes, a rate and the time left", () => {
+Deno.test("the progress of many files shows files, failures, rate and time left", () => {
   const text = (files: number, total: number | undefined, kept: number, failed: number) =>
     downloadsText({ files, ...(total && { total }), kept, failed, bytes: 60 * MB }, 10_000);
-  // Kept files took no time: 100 files in 10 seconds, and 50 are left.
+  // Kept files took no time, so the rate is 100 files in 10 seconds.
   assertEquals(
     text(150, 200, 50, 0),
     "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s  5 s left",
@@ -44,7 +44,7 @@ Deno.test("progress of many files is files, failures, bytes, a rate and the time
   assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
 });
 
-Deno.test("a log gets a line of progress each minute, and none for a short download", () => {
+Deno.test("a log shows the progress once a minute", () => {
   const lines: string[] = [];
   let now = 5_000;
   const log = progressLog<{ bytes: number }>((line) => lines.push(line), () => now, downloadText);
@@ -52,7 +52,7 @@ Deno.test("a log gets a line of progress each minute, and none for a short downl
   assertEquals(lines, ["60.0 MB  1.0 MB/s", "120.0 MB  1.0 MB/s"]);
 });
 
-Deno.test("a saved file shows as a card and as a line, without anything secret", async () => {
+Deno.test("the card of a download contains no secret", async () => {
   await using world = await signedIn({
     api() {
       const answer = new Response("a,b\n", { headers: { "content-type": "text/csv<b>" } });

@@ -20,7 +20,7 @@ const STATIONS = [
 ];
 const EXPECTED = [["id", "elevationM"], ["gull-harbor", "6"], ["snow-pass", "2074"]];
 
-/** A frame as of nodejs-polars, which iterates over its columns. */
+/** Has the members of a nodejs-polars frame, which iterates over its columns. */
 function polarsFrame(columns: Record<string, unknown[]>): object {
   const [first = []] = Object.values(columns);
   return {
@@ -35,35 +35,34 @@ function polarsFrame(columns: Record<string, unknown[]>): object {
 const SOURCES: [what: string, rows: object][] = [
   ["a list of objects", STATIONS],
 
-  ["an object of columns", { id: ["gull-harbor", "snow-pass"], elevationM: [6, 2074] }],
-  ["typed arrays as columns", {
+  ["an object of columns", {
     id: ["gull-harbor", "snow-pass"],
     elevationM: Float64Array.of(6, 2074),
   }],
-  ["an Arquero table", aq.from(STATIONS)],
   [
-    "an Arquero table that is filtered and sorted",
+    "a filtered and sorted Arquero table",
     aq.from([STATIONS[1], { id: "below", elevationM: -1 }, STATIONS[0]])
       .filter(aq.escape((row: { elevationM: number }) => row.elevationM > 0))
       .orderby("elevationM"),
   ],
   [
-    "a frame as of nodejs-polars",
+    "a nodejs-polars frame",
     polarsFrame({ id: ["gull-harbor", "snow-pass"], elevationM: [6, 2074] }),
   ],
 ];
-for (const [what, rows] of SOURCES) {
-  Deno.test(`table() shows ${what}`, () => {
-    assertEquals(cellsOf(html(rows)), EXPECTED);
+Deno.test("table() shows lists, columns and data frames", () => {
+  for (const [what, rows] of SOURCES) {
+    assertEquals(cellsOf(html(rows)), EXPECTED, what);
     assertEquals(
       text(rows),
       "id           elevationM\n-----------  ----------\n" +
         "gull-harbor           6\nsnow-pass          2074\n2 rows, 2 columns",
+      what,
     );
-  });
-}
+  }
+});
 
-Deno.test("table() shows the first 100 of many columns, and others by name", () => {
+Deno.test("table() shows 100 columns at most, unless others are requested", () => {
   const names = Array.from({ length: 20_000 }, (_, at) => `gene${at}`);
   const counts = "1 row, 100 of 20,000 columns";
   const row = Object.fromEntries(names.map((name, at) => [name, at]));
@@ -76,36 +75,33 @@ Deno.test("table() shows the first 100 of many columns, and others by name", () 
   assertEquals(cellsOf(html([row], { columns: ["gene19999"] })), [["gene19999"], ["19999"]]);
 });
 
-Deno.test("table() counts the rows of a frame that are not shown", () => {
+Deno.test("table() shows the first rows and counts all", () => {
   const many = Array.from({ length: 8760 }, (_, hour) => ({ hour, height: 2 * hour }));
   const columns = { hour: many.map(({ hour }) => hour), height: many.map(({ height }) => height) };
-  for (const rows of [many, columns, aq.from(many), polarsFrame(columns)]) {
+  for (const rows of [many, columns, polarsFrame(columns)]) {
     const markup = html(rows, { rows: 2 });
     assertEquals(cellsOf(markup), [["hour", "height"], ["0", "0"], ["1", "2"]]);
     assertStringIncludes(markup, ">the first 2 of 8,760 rows, 2 columns<");
-    assertEquals(cellsOf(html(rows)).length, 51, "fifty, if nothing is said");
   }
+  assertEquals(cellsOf(html(many)).length, 51);
   assertEquals(cellsOf(html(many, { rows: Infinity })).length, 8761);
 });
 
-Deno.test("table() shows lists as rows with numbered columns, and single values as one column", () => {
+Deno.test("table() numbers the columns of lists and names the column of single values", () => {
   assertEquals(cellsOf(html([[1, "a"], [2]])), [["0", "1"], ["1", "a"], ["2", ""]]);
   const named = html([["a", 1, 2]], { columns: ["t", "v", "v"] });
-  assertEquals(cellsOf(named), [["t", "v", "v"], ["a", "1", "2"]], "also with a name given twice");
+  assertEquals(cellsOf(named), [["t", "v", "v"], ["a", "1", "2"]]);
   assertEquals(text([], { columns: ["a", "b"] }), "a  b\n-  -\n0 rows, 2 columns");
   assertEquals(cellsOf(html(["a", null, "b"])), [["value"], ["a"], ["null"], ["b"]]);
 });
 
 Deno.test("table() shows the numbers of a column with the same number of decimals", () => {
-  const column = (...values: unknown[]) =>
-    cellsOf(html(values.map((v) => ({ v })))).slice(1).map(([cell]) => cell);
-  assertEquals(column(29.2, 27, null, 0.1 + 0.2), ["29.2", "27.0", "null", "0.3"]);
-  assertEquals(column(1 / 3, 1), ["0.333333", "1.000000"]);
-  assertEquals(column(1.5, NaN, 12n), ["1.5", "NaN", "12"]);
-  assertEquals(text([{ v: 10.25 }, { v: 9 }]).split("\n").slice(2, 4), ["10.25", " 9.00"]);
+  const column = cellsOf(html([29.2, 27, null, 0.1 + 0.2, NaN, 12n])).slice(1);
+  assertEquals(column.flat(), ["29.2", "27.0", "null", "0.3", "NaN", "12"]);
+  assertEquals(text([10.25, 9]).split("\n").slice(2, 4), ["10.25", " 9.00"]);
 });
 
-Deno.test("table() is typed by its rows: another column is a mistake that an editor shows", () => {
+Deno.test("the types of table() refuse a column that no row has", () => {
   const rows = [{ id: 1, name: "a" }];
   // @ts-expect-error There is no such column.
   assertThrows(() => table(rows, { columns: ["nam"] }), TypeError);
@@ -118,12 +114,12 @@ Deno.test("table() is typed by its rows: another column is a mistake that an edi
   assert(accepted);
 });
 
-Deno.test("table() has a column for each name that any row has, and leaves empty what is missing", () => {
+Deno.test("table() leaves a cell empty if a row lacks the column", () => {
   const rows = [{ a: 1 }, { b: null, a: 2 }, {}];
   assertEquals(cellsOf(html(rows)), [["a", "b"], ["1", ""], ["2", "null"], ["", ""]]);
 });
 
-Deno.test("table() shows the requested columns in their order, and the number of all columns", () => {
+Deno.test("table() shows the requested columns below the caption", () => {
   const options = { columns: ["elevationM"], caption: "Heights <m>" };
   const markup = html(STATIONS, options);
   assertEquals(cellsOf(markup), [["elevationM"], ["6"], ["2074"]]);
@@ -132,13 +128,12 @@ Deno.test("table() shows the requested columns in their order, and the number of
   assertMatch(text(STATIONS, options), /^Heights <m>\nelevationM\n/);
 });
 
-Deno.test("table() shows values as people read them", () => {
+Deno.test("table() shows dates, numbers and objects as readable text", () => {
   const row = {
     time: new Date(Date.UTC(2025, 6, 7, 10)),
     exact: new Date(5),
     never: new Date(NaN),
     big: 12n,
-    sum: 0.1 + 0.2,
     third: 1 / 3,
     flag: false,
     nested: { list: [1, "a"] },
@@ -149,7 +144,6 @@ Deno.test("table() shows values as people read them", () => {
     "1970-01-01T00:00:00.005Z",
     "Invalid Date",
     "12",
-    "0.3",
     "0.333333",
     "false",
     "{ list: [ 1, &quot;a&quot; ] }",
@@ -165,7 +159,7 @@ Deno.test("table() shows markup and control characters of the data as text", () 
   assertEquals((markup + text(rows)).includes("\x1b"), false);
 });
 
-Deno.test("table() cuts a long cell, and a click shows all of it", () => {
+Deno.test("table() shortens a long cell, and a click shows all of it", () => {
   const long = Array.from({ length: 40 }, (_, at) => `word${at}`).join("\n");
   const [, [cell = ""] = []] = cellsOf(html([{ long }]));
   const [, summary, all] = /<summary[^>]*>(.*?)<\/summary><div[^>]*>(.*)<\/div>/.exec(cell) ?? [];
@@ -175,7 +169,7 @@ Deno.test("table() cuts a long cell, and a click shows all of it", () => {
   assertEquals(text([{ long }]).split("\n")[2], `${long.replaceAll("\n", " ").slice(0, 40)}…`);
 });
 
-Deno.test("table() as text is no wider than a page, and lists the columns that do not fit", () => {
+Deno.test("the text of table() is 80 characters wide and lists further columns", () => {
   const names = Array.from({ length: 12 }, (_, at) => `column number ${at}`);
   const lines = text([Object.fromEntries(names.map((name) => [name, 1]))]).split("\n");
   assertEquals(lines.slice(0, 3).every((line) => line.length <= 80), true);
@@ -184,7 +178,6 @@ Deno.test("table() as text is no wider than a page, and lists the columns that d
 
 const NO_ROWS: [what: string, given: unknown, options: object | undefined, why: string][] = [
   ["a page of an API", { items: STATIONS, total: 2 }, {}, 'are in its member "items"'],
-
   ["one object", { id: "gull-harbor" }, {}, "use show()"],
   ["a text", "gull-harbor", {}, "not string"],
   ["a promise", Promise.resolve(STATIONS), {}, "await it first"],
@@ -193,15 +186,14 @@ const NO_ROWS: [what: string, given: unknown, options: object | undefined, why: 
   ["a mistyped option", STATIONS, { row: 3 }, 'did you mean "rows"?'],
   ["a negative number of rows", STATIONS, { rows: -1 }, "zero or more"],
 ];
-for (const [what, given, options, why] of NO_ROWS) {
-  Deno.test(`table() refuses ${what} at once, and says what to do`, () => {
-    // Thrown, not rejected: without await an error would end the kernel.
-    const error = assertThrows(() => table(given as object, options), TypeError);
-    assertStringIncludes(error.message, why);
-  });
-}
+Deno.test("table() refuses other values and says what to do", () => {
+  for (const [what, given, options, why] of NO_ROWS) {
+    // Thrown, not rejected: without `await`, a rejection would end the kernel.
+    assertThrows(() => table(given as object, options), TypeError, why, what);
+  }
+});
 
-Deno.test("in a script table() and show() print text", () =>
+Deno.test("table() and show() print text in a script", () =>
   inFolder(async (cwd) => {
     const [module, errors] = ["notebook/mod.ts", "errors/errors.ts"]
       .map((path) => import.meta.resolve(`../../src/${path}`));

@@ -6,20 +6,20 @@ import { NotebookPage } from "./notebook_page.ts";
 
 export type Theme = "Light" | "Dark";
 
-/** Debian 12 has no JupyterLab; the folder that Wine is in has that of Debian 13. */
+/** The folder of Wine also contains the JupyterLab of Debian 13. */
 const { root } = windowsRoot();
 const LIBRARIES = `${root}/usr/lib/x86_64-linux-gnu`;
 const PYTHON = `${root}/usr/bin/python3`;
 const INSTALLED = commandPath("jupyter-lab");
 const IN_ROOT = isFile(PYTHON) && isFile(`${root}/usr/share/jupyter/lab/static/index.html`);
 
-/** Why JupyterLab cannot be run. It is no package of the system that the tests are made for. */
+/** Why JupyterLab cannot be run. Debian 12 has no package of it. */
 export const noJupyterLab: Lack | undefined = INSTALLED || IN_ROOT ? undefined : {
   reason: `no jupyter-lab found on PATH; tests/project/windows/make_root.sh "${root}" makes one`,
   installable: false,
 };
 
-/** The programs of that folder run where they are, with the libraries and packages beside them. */
+/** A program of that folder runs with the folder's own libraries and packages. */
 function command(): { line: string[]; variables: Record<string, string> } {
   if (INSTALLED) return { line: [INSTALLED], variables: {} };
   const loader = `${LIBRARIES}/ld-linux-x86-64.so.2`;
@@ -29,15 +29,12 @@ function command(): { line: string[]; variables: Record<string, string> } {
   };
 }
 
-/**
- * Settings against messages above the notebook, requests to the internet, and cells that are not
- * rendered.
- */
+/** Turns off messages above the notebook, requests to the internet, and lazy rendering. */
 async function writeSettings(home: JupyterHome): Promise<void> {
   const settings = {
     "apputils-extension/themes": { theme: "JupyterLab Light" },
     "apputils-extension/notification": { fetchNews: "false", checkForUpdates: false },
-    // Else a cell that is out of view is not in the page.
+    // Otherwise a cell out of view is not in the page.
     "notebook-extension/tracker": { windowingMode: "none" },
   };
   for (const [name, value] of Object.entries(settings)) {
@@ -68,7 +65,7 @@ export async function startJupyterLab(
 
 const START = { timeout: 120_000 };
 
-/** The kernel of the open notebook, as the page's own code has it. */
+/** The kernel of the open notebook, in the code of the page. */
 const KERNEL = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel";
 
 /** A notebook that is open in JupyterLab. */
@@ -87,10 +84,10 @@ export class LabPage extends NotebookPage {
     return new LabPage(page);
   }
 
-  /** Shows a notebook, in the place of the one before, whose kernel ends. */
+  /** Shows a notebook, closes the one before and ends its kernel. */
   async show(name: string): Promise<void> {
     await this.page.evaluate(`(async ({ commands, shell }) => {
-      // Closed first, they would leave a page that opens its start page over the notebook.
+      // Closed earlier, they would make Lab open its start page over the notebook.
       const others = [...shell.widgets("main")];
       await commands.execute("docmanager:open", { path: ${JSON.stringify(name)} });
       for (const other of others) {
@@ -104,7 +101,7 @@ export class LabPage extends NotebookPage {
   async openNotebook(name: string): Promise<void> {
     await this.show(name);
     await this.page.waitForFunction(`!!(${KERNEL})`, undefined, START);
-    // Answered by the kernel itself: what is run before it is there is lost.
+    // The kernel itself replies. A cell that runs before it is ready would be lost.
     await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
   }
 
@@ -127,18 +124,18 @@ export class LabPage extends NotebookPage {
     return this.cell(index).locator(".jp-OutputArea-output");
   }
 
-  /** The words of what a cell shows. */
+  /** The text of a cell's outputs. */
   async shown(index: number): Promise<string> {
     return (await this.output(index).allInnerTexts()).join(" ").replace(/\s+/g, " ");
   }
 
-  /** Restarts the kernel without the question, and waits until it is there again. */
+  /** Restarts the kernel without confirmation and waits until it is ready. */
   async restart(): Promise<void> {
     await this.page.evaluate(`(${KERNEL}).restart().then(() => null)`);
     await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
   }
 
-  /** Changes the theme of the open page, and waits until it is there. */
+  /** Changes the theme of the page and waits until it is applied. */
   async changeTheme(theme: Theme): Promise<void> {
     const name = JSON.stringify(`JupyterLab ${theme}`);
     await this.page.evaluate(

@@ -1,4 +1,4 @@
-/** An open notebook, whatever front end shows it, and the account that its tests sign in with. */
+/** A notebook that is open in a front end, and the account that its tests sign in with. */
 import { assert, assertEquals } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
@@ -9,7 +9,7 @@ import { type JupyterHome, jupyterHome } from "../../support/jupyter.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
 
-/** A folder for pictures, to look at them; unset: none are taken. */
+/** A folder in which the tests save pictures, if it is set. */
 export const SCREENSHOTS = Deno.env.get("SCREENSHOTS");
 
 const GREEN = "rgb(31, 157, 99)";
@@ -17,7 +17,7 @@ const AMBER = "rgb(201, 133, 0)";
 const RED = "rgb(214, 69, 69)";
 const GRAY = "rgb(125, 133, 144)";
 
-/** An open notebook. Cells count from 0, of the code cells. */
+/** An open notebook. Indexes count its code cells from 0. */
 export abstract class NotebookPage {
   constructor(readonly page: Page) {}
 
@@ -26,13 +26,13 @@ export abstract class NotebookPage {
   /** Starts a cell and does not wait for its end. */
   abstract start(index: number): Promise<void>;
 
-  /** Where a cell has its number. */
+  /** Selects the number of a cell. */
   protected abstract readonly prompt: string;
 
-  /** The box that a cell asks with. */
+  /** Selects the input box of a prompt. */
   protected abstract readonly box: string;
 
-  /** Waits until the cell has its number. */
+  /** Waits until the cell shows its number, which it does at its end. */
   async ended(index: number): Promise<void> {
     await this.cell(index).locator(this.prompt, { hasText: /\[\d+\]/ }).waitFor();
   }
@@ -42,7 +42,7 @@ export abstract class NotebookPage {
     await this.ended(index);
   }
 
-  /** The box that the cell asks with, once it is there. */
+  /** Waits for the input box of the cell's prompt. */
   async asked(index: number, type: "text" | "password"): Promise<Locator> {
     const masked = "[type=password]";
     const box = this.cell(index)
@@ -51,17 +51,17 @@ export abstract class NotebookPage {
     return box;
   }
 
-  /** Types into the box that the cell asks with, which has this type. */
+  /** Answers the cell's prompt, whose box must have this type. */
   async answer(index: number, type: "text" | "password", value: string): Promise<void> {
     const box = await this.asked(index, type);
-    // The next question may come with a box of the same type.
+    // The next prompt may have a box of the same type.
     const asked = await box.elementHandle();
     await box.fill(value);
     await box.press("Enter");
     await asked?.waitForElementState("hidden");
   }
 
-  /** The card that a cell shows: its words and the color of its edge. */
+  /** Waits for the card of a cell; returns its text and the color of its edge. */
   async card(index: number): Promise<{ place: Locator; text: string; color: string }> {
     const place = this.cell(index).locator("[role=group]");
     await place.waitFor();
@@ -71,17 +71,17 @@ export abstract class NotebookPage {
   }
 }
 
-/** A notebook in a home folder of Jupyter's, and a provider that knows Ada. */
+/** A notebook in a home folder of Jupyter, and a sandbox with the user Ada. */
 export interface SignInWorld extends AsyncDisposable {
   readonly home: JupyterHome;
   readonly path: string;
   readonly sandbox: Sandbox;
   readonly user: { readonly username: string; readonly password: string };
-  /** Good for less than five minutes. */
+  /** Valid for less than five minutes. */
   readonly portalString: string;
-  /** Settings without an account: `login()` has to ask. */
+  /** Settings without an account, so that `login()` prompts. */
   readonly variables: Record<string, string>;
-  /** Asserts that the saved notebook has none of the secrets. */
+  /** Asserts that the saved notebook contains no secret. */
   assertNoSecret(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ export async function signInWorld(name: string, cells: readonly string[]): Promi
   };
 }
 
-/** The cells of a session from the first prompt on, which `walkThrough()` runs. */
+/** The cells that `walkThrough()` runs. */
 export const SESSION_CELLS: readonly string[] = [
   `${importing("authFetch, configure, doctor, download, login, status")}
 let ahead = 0;
@@ -128,7 +128,7 @@ status()`,
   "await doctor()",
 ];
 
-/** Runs the cells of a session as a person does, and checks what each shows. */
+/** Runs the cells of a session as a person does, and calls `check` after each. */
 export async function walkThrough(
   notebook: NotebookPage,
   { portalString, user }: SignInWorld,

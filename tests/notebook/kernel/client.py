@@ -61,8 +61,8 @@ class Cells:
 
     @staticmethod
     def append(outputs, output):
-        # Under load, the kernel may send printed text after the error or the value that followed it, so
-        # errors and values stay last, and the order is always the same.
+        # Under load, the kernel may send printed text after the error or the value of the cell. These
+        # stay last, so that the order is always the same.
         is_stream = output["output_type"] == "stream"
         ended = outputs and outputs[-1]["output_type"] in ("error", "execute_result")
         at = len(outputs) - 1 if ended and is_stream else len(outputs)

@@ -1,4 +1,4 @@
-/** Runs cells on a real Deno kernel, as a front end does. Debian's Jupyter speaks its protocol: `client.py`. */
+/** Runs cells on a real Deno kernel, as a front end does, with Debian's jupyter_client: `client.py`. */
 import { fileURLToPath } from "node:url";
 import type { Output } from "./notebook.ts";
 import { type Lack, notInstalled, runQuietly, testNeeding } from "../../support/needs.ts";
@@ -24,7 +24,7 @@ export function kernelTest(name: string, fn: (t: Deno.TestContext) => Promise<vo
 
 /** How to start a kernel. */
 export interface KernelOptions {
-  /** The working folder: that of the notebook. Its nearest `deno.json` counts. */
+  /** The working folder: that of the notebook. Its nearest `deno.json` applies. */
   readonly cwd: string;
   /** Variables to add to this process's environment. */
   readonly env?: Record<string, string>;
@@ -113,10 +113,6 @@ export class Kernel implements AsyncDisposable {
     return this.#started.promise;
   }
 
-  get alive(): boolean {
-    return this.#error === undefined;
-  }
-
   /** Runs one cell to its end. Rejects on a time-out and when the kernel dies, not when the cell throws. */
   async execute(code: string, { onInput }: ExecuteOptions = {}): Promise<CellResult> {
     if (this.#error) throw this.#error;
@@ -152,7 +148,7 @@ export class Kernel implements AsyncDisposable {
 
   #order(order: Record<string, unknown>): void {
     const line = new TextEncoder().encode(`${JSON.stringify(order)}\n`);
-    // A kernel that has ended takes no orders.
+    // The write fails if the kernel has ended.
     this.#orders.write(line).catch(() => {});
   }
 

@@ -12,7 +12,7 @@ import { formatReport, listNotebooks } from "./run_notebooks.ts";
 const MOST_COLUMNS = 85;
 const SANDBOX_ONLY = "// sandbox only";
 
-/** Reasons why a cell is hard to read, or why its value may be lost. See src/notebook/show.ts. */
+/** Why a cell is hard to read, or why its value may be lost: see src/notebook/show.ts. */
 function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
   const problems: string[] = [];
   const widest = Math.max(...source.split("\n").map((line) => line.length));
@@ -67,7 +67,7 @@ function unwrapped(text: string): string {
   return text.replace(/\s+/g, " ");
 }
 
-Deno.test("every notebook shows the outputs in its file, and every exercise replies to its answers", async (t) => {
+Deno.test("every notebook shows the outputs in its file", async (t) => {
   const folder = new URL("../../../notebooks/exercises/", import.meta.url);
   const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
   for (const path of await listNotebooks()) {
@@ -90,7 +90,7 @@ Deno.test("every notebook shows the outputs in its file, and every exercise repl
         assertStringIncludes(unwrapped(shown), unwrapped(says), cell.source);
       }
       const solved = steps.filter(({ says }) => says.startsWith("✓"));
-      assertEquals(solved.length, Object.keys(exercises).length, "each exercise is asked");
+      assertEquals(solved.length, Object.keys(exercises).length, "each exercise is in a cell");
     });
   }
 });
@@ -101,7 +101,7 @@ Deno.test("the README lists every notebook", async () => {
   assertEquals(listed, (await listNotebooks()).map((path) => basename(path)));
 });
 
-Deno.test("every notebook fits a small screen, and no value or card can be lost", async () => {
+Deno.test("every notebook has short lines and shows values with show()", async () => {
   const problems: string[] = [];
   for (const path of await listNotebooks()) {
     const name = basename(path);
@@ -116,7 +116,7 @@ Deno.test("every notebook fits a small screen, and no value or card can be lost"
   assertEquals(problems, []);
 });
 
-Deno.test("in notebook 05, each cause to find is in the output above its exercise", async () => {
+Deno.test("notebook 05 shows each cause above the exercise about it", async () => {
   const { cells } = await readNotebook(
     new URL("../../../notebooks/05_classroom.ipynb", import.meta.url),
   );
@@ -137,7 +137,7 @@ function cardStyles(html: string): string[] {
     .map((tag) => tag.exec(html)?.[0].replace(/#\w+/g, "color") ?? "none");
 }
 
-Deno.test("the files of the notebooks contain cards in today's style", async () => {
+Deno.test("every notebook contains cards in the current style", async () => {
   const today = cardStyles(cardHtml({
     tone: "good",
     title: "Ready",
@@ -161,7 +161,7 @@ Deno.test("the files of the notebooks contain cards in today's style", async () 
   assertEquals(cards > 10, true);
 });
 
-Deno.test("a notebook that the command line wrote runs, with the .env of its project", () =>
+Deno.test("a notebook from the command line runs with the .env of its project", () =>
   inCliWorld(async ({ run, folder }) => {
     await Deno.writeTextFile(`${folder}/deno.json`, "{}");
     await Deno.mkdir(`${folder}/a b`);

@@ -1,8 +1,7 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { type CellResult, type Kernel, KernelDiedError, NO_CLIENT, startKernel } from "./kernel.ts";
 import { inFolder } from "../../support/child_deno.ts";
-import { settlesWithin } from "../../support/settles_within.ts";
 import { needing, NO_SIGNALS } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
@@ -143,29 +142,6 @@ async function hangingCall(running: Running): Promise<void> {
   assertStringIncludes(JSON.stringify(aborted.outputs), "enough");
 }
 
-async function requestItself({ kernel, sandbox }: Running): Promise<void> {
-  const arrived = Promise.withResolvers<void>();
-  const aborted = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<Response>();
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    request.signal.addEventListener("abort", () => aborted.resolve());
-    arrived.resolve();
-    return held.promise;
-  });
-  await run(kernel, `configure({ apiBaseUrl: "http://127.0.0.1:${server.addr.port}" })`);
-  const running = kernel.execute(`await authFetch("/slow", { method: "POST", body: "x" })`);
-  try {
-    await Promise.race([arrived.promise, running]);
-    kernel.interrupt();
-    assertEquals((await running).ename, "AuthError");
-    assert(await settlesWithin(aborted.promise, 10_000), "the request is still open at the server");
-    assert(kernel.alive, "it was not the end of the kernel that closed it");
-  } finally {
-    held.resolve(new Response());
-    await run(kernel, `configure({ apiBaseUrl: "${sandbox.apiUrl}" })`);
-  }
-}
-
 const WHOLE = `["the first piece", "the rest"]`;
 const FIRST = 15;
 
@@ -298,7 +274,6 @@ async function abandonedReading({ kernel }: Running): Promise<void> {
 
 stopTest("Stop in a notebook ends the current call and keeps the kernel", {
   "a call that waits for a response ends with an error": hangingCall,
-  "the request is canceled at the server": requestItself,
   "reading a body ends with an error": reading,
   "a download that was stopped can be resumed": callWhileReading,
   "the second Stop after an unfinished reading ends the kernel": abandonedReading,

@@ -15,7 +15,7 @@ function linesOf({ status, traceback }: CellResult): string[] {
   return (traceback ?? []).flatMap((line) => line.split("\n"));
 }
 
-/** The lines below what an error says: frames of the cell, and of nothing else. */
+/** The stack below the message. Asserts that it contains only frames of the cell. */
 function framesOf(result: CellResult): string[] {
   const lines = linesOf(result);
   const frames = lines.slice(lines.findIndex((line) => line.startsWith("    at ")));
@@ -26,7 +26,7 @@ function framesOf(result: CellResult): string[] {
 }
 
 kernelTest(
-  "a cell that fails shows name, code and sentence, and the cell's own lines",
+  "a failed cell shows the error and only the cell's own lines",
   () =>
     inFolder(async (cwd) => {
       await using sandbox = await startSandbox();
@@ -59,7 +59,7 @@ kernelTest(
       );
       const [line] = framesOf(refused);
       assertMatch(line ?? "", /at (async )?load \(/);
-      assertEquals(sandbox.failures.length, 1, "it was refused by the sandbox");
+      assertEquals(sandbox.failures.length, 1, "the sandbox refused it");
 
       const failing: [string, string][] = [
         [`await login({ username: "student", password: "wrong" })`, "ProviderError"],
@@ -77,7 +77,7 @@ kernelTest(
         const result = await kernel.execute(cell);
         assertEquals([result.ename, framesOf(result).length], [name, 1], cell);
         const lines = linesOf(result);
-        // A front end breaks what is longer within its words, and makes a link of each address.
+        // A front end breaks longer lines within words, and turns each address into a link.
         assertEquals(lines.filter((line) => line.length > 60), [], cell);
         assertEquals(lines.filter((line) => /https?:\S*(:|[<>…])( |$)/.test(line)), [], cell);
         assertEquals(

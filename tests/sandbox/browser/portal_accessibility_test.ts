@@ -11,7 +11,7 @@ import {
   signIn,
 } from "../../support/browser.ts";
 
-/** Runs axe-core's whole rule set and names what is wrong and where. */
+/** Runs all rules of axe-core and returns the violations with their elements. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const [passes, ...found] = await page.evaluate<string[]>(
@@ -27,15 +27,15 @@ async function violations(page: Page): Promise<string[]> {
 const SCREENS = [["light", 1280], ["dark", 360]] as const;
 
 chromiumTest(
-  "axe-core finds nothing in any state of the portal, light and wide or dark and narrow",
+  "every page of the portal passes axe-core, light and wide or dark and narrow",
   async (browser) => {
-    // The clock stands, so that no code changes while it is looked at.
+    // The clock stands still, so that no code changes during a check.
     const time = Date.now();
     const challenge = ["EMAIL_OTP", "SOFTWARE_TOKEN_MFA"];
     await using sandbox = await startSandbox({ challenge, now: () => time });
     const { username, password } = sandbox.settings;
     const { page, problems } = await openPage(browser);
-    // Otherwise this page reloads with the next code, even in the middle of a check.
+    // Otherwise this page reloads for the next code, possibly during a check.
     await page.route("**/authenticator", async (route) => {
       const response = await route.fetch();
       const { refresh: _, ...headers } = response.headers();
@@ -44,7 +44,7 @@ chromiumTest(
 
     const check = async (state: string): Promise<void> => {
       for (const [colorScheme, width] of SCREENS) {
-        // Colors are judged as they are, not in the middle of a transition.
+        // Without transitions, axe-core sees the final colors.
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         await page.setViewportSize({ width, height: 800 });
         const what = `${state}, ${colorScheme}, ${width} px`;
@@ -93,7 +93,7 @@ chromiumTest(
     await check("signed out");
     await page.goto(`${sandbox.portalUrl}/nowhere`);
     await check("not found");
-    // Chromium itself notes the status of a page that is not 2xx.
+    // Chromium itself logs each status other than 2xx.
     const rest = problems.filter((problem) => !/status of (422|404)/.test(problem));
     assertEquals(rest, []);
   },

@@ -6,11 +6,11 @@
 import { preparePackages } from "./support/packages.ts";
 
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];
-/** Folders that have their own part or run only in `.ci/run`. */
+/** Tests with a Deno kernel, Jupyter or Chromium. */
+const JUPYTER = ["tests/notebook/kernel", "tests/sandbox/browser", "tests/notebook/browser"];
+/** What has its own part or runs only in `.ci/run`. */
 const NOT_CORE = [
-  "tests/notebook/kernel",
-  "tests/notebook/browser",
-  "tests/sandbox/browser",
+  ...JUPYTER,
   "tests/project/bench_test.ts",
   "tests/project/container",
   "tests/project/release",
@@ -28,12 +28,13 @@ const RELEASED = [
   "tests/cli/cli_test.ts",
   "tests/notebook/kernel/traceback_test.ts",
 ];
+/** The released files contain the package whose absence this file tests. */
+const NOT_RELEASED = "tests/provider/offline_test.ts";
 
 const PARTS: Record<string, () => Promise<boolean>> = {
   prepare: preparePackages,
   core: () => deno("test", ...FLAGS, "-P", `--ignore=${NOT_CORE.join()}`, "tests"),
-  kernel: () => deno("test", ...FLAGS, "-P", "tests/notebook/kernel"),
-  browser: () => deno("test", ...FLAGS, "-A", "tests/notebook/browser", "tests/sandbox/browser"),
+  jupyter: () => deno("test", ...FLAGS, "-A", ...JUPYTER),
   released: async () =>
     await deno("task", "build") &&
     await deno(
@@ -41,6 +42,7 @@ const PARTS: Record<string, () => Promise<boolean>> = {
       ...FLAGS,
       "-P",
       "--import-map=tests/project/release/import_map.json",
+      `--ignore=${NOT_RELEASED}`,
       ...RELEASED,
     ),
 };

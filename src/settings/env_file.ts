@@ -157,7 +157,7 @@ export async function updateEnvFile(
       }
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
       // is edited instead of overwritten.
-      const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real)).text === text;
+      const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
       if (isBeingWritten(now)) now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
@@ -245,13 +245,15 @@ function unusable(path: string, why: string): ConfigError {
   );
 }
 
-function readCurrent(path: string): EnvSnapshot {
+/** @param before An earlier snapshot. Its values are used again if the text is the same. */
+function readCurrent(path: string, before?: EnvSnapshot): EnvSnapshot {
   const info = regularFile(path);
   // The file may be removed after the check.
   const bytes = info && unlessMissing(() => Deno.readFileSync(path));
   if (bytes === undefined) return { exists: false, values: NOTHING, text: "" };
   const text = decode(path, bytes);
-  return { exists: true, values: parseEnvText(text), text, mode: info?.mode ?? undefined };
+  const values = before?.exists && text === before.text ? before.values : parseEnvText(text);
+  return { exists: true, values, text, mode: info?.mode ?? undefined };
 }
 
 function decode(path: string, bytes: Uint8Array): string {

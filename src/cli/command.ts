@@ -72,7 +72,7 @@ export interface Command {
   readonly either?: readonly (readonly [one: string, other: string])[];
   readonly examples: readonly string[];
   /** Loads the file that runs the command. */
-  load(): Promise<{ run(given: Given): Promise<Answer> }>;
+  load(): Promise<{ run(given: Given): Answer | Promise<Answer> }>;
 }
 
 /** Options that all commands take, before or after the command. */
@@ -102,7 +102,9 @@ type Values<Own extends Options> = { readonly [Name in keyof Own]: Value<Own[Nam
 export function command<const Own extends Options>(
   described: Omit<Command, "options" | "load"> & {
     readonly options: Own;
-    readonly load: () => Promise<{ readonly run: (given: Given<Values<Own>>) => Promise<Answer> }>;
+    readonly load: () => Promise<{
+      readonly run: (given: Given<Values<Own>>) => Answer | Promise<Answer>;
+    }>;
   },
 ): Command {
   return described;

@@ -223,7 +223,10 @@ shell: bash (default), zsh, fish or powershell.`,
       "platform-auth completion fish > ~/.config/fish/completions/platform-auth.fish",
       "platform-auth completion powershell | Out-String | Invoke-Expression",
     ],
-    load: () => import("./commands/completion.ts"),
+    load: async () => {
+      const { runCompletion } = await import("./commands/completion.ts");
+      return { run: (given) => runCompletion(COMMANDS, given) };
+    },
   }),
   "sandbox": command({
     summary: "run an identity provider, portal and API on this computer",

@@ -3,15 +3,17 @@ import { CODES } from "../../errors/errors.ts";
 import { NOTICES } from "../../session/notices.ts";
 
 /** Prints the completion script of a shell. */
-export async function run({ word: shell = "bash" }: Given): Promise<Answer> {
-  const { COMMANDS } = await import("../commands.ts");
-  const names = Object.keys(COMMANDS);
+export function runCompletion(
+  commands: Readonly<Record<string, Command>>,
+  { word: shell = "bash" }: Given,
+): Answer {
+  const names = Object.keys(commands);
   const offers: Offer[] = [
     [":--env-file", []],
     [":*", [...names, "help", ...flags(Object.keys(GLOBAL))]],
     ["help:*", names],
     ["explain:explain", [...Object.keys(CODES), ...Object.keys(NOTICES)]],
-    ...Object.entries(COMMANDS).flatMap(offersOf),
+    ...Object.entries(commands).flatMap(offersOf),
   ];
   const text = scriptFor(shell, names, offers);
   return { value: { shell, script: text }, text };

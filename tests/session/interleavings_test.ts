@@ -23,7 +23,7 @@ interface Op {
   readonly do: typeof CALLS[number] | "long-token" | "expiry" | "rejection";
   /** All calls with the same name are aborted together, at any time. */
   readonly signal?: string;
-  /** The index of the operation that begins before this one. */
+  /** The index of the operation that must have begun before this one begins. */
   readonly after?: number;
 }
 
@@ -69,7 +69,7 @@ const FIRST_LOGIN = "the first login";
 
 /** The call that causes an event. */
 const caller = new AsyncLocalStorage<string>();
-/** The world that exists now. There is only one at a time. */
+/** The current world. Only one exists at a time. */
 let current: World | undefined;
 
 const realSync = Deno.FsFile.prototype.sync;

@@ -23,7 +23,7 @@ export interface Turn {
   answer(sandbox: Sandbox): Answers | Promise<Answers>;
 }
 
-/** A login with further steps, the same for all ways to answer them. */
+/** A login with further steps. Every way to give the answers uses the same cases. */
 export interface ChallengeCase {
   readonly title: string;
   readonly user: Pick<NewUser, "challenge" | "email" | "phone">;

@@ -1,4 +1,4 @@
-/** Operations for devices, which the API document does not show. */
+/** Device tracking: how a login confirms its device, and how a refresh sends the device key. */
 import { assertEquals, assertMatch } from "@std/assert";
 import data from "../../support/data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";

@@ -1,4 +1,4 @@
-/** Which account the tokens belong to. */
+/** A session uses tokens only for the account that they belong to. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../../mod.ts";
 import { cardHtml } from "../../src/show/card.ts";
@@ -9,7 +9,7 @@ import { inFolder } from "../support/child_deno.ts";
 
 const OPAQUE = { AccessToken: "opaque-access", RefreshToken: "opaque-refresh", ExpiresIn: 1_800 };
 
-Deno.test("the next process knows the user name of the login and refreshes with its hash", async () => {
+Deno.test("another process finds the user name of the login in the .env and sends the same SECRET_HASH", async () => {
   await using world = portless({ file: true, provider: () => tokenAnswer(OPAQUE) });
   const username = "o'hara! ,:%ü@school.example";
   await world.session.login({ username, password: "A-Password-1" });
@@ -21,7 +21,7 @@ Deno.test("the next process knows the user name of the login and refreshes with 
   assert(hashes[0] !== undefined && hashes.every((hash) => hash === hashes[0]));
 });
 
-Deno.test("another client id in the .env ends the session, even after doctor() or a refused call", async () => {
+Deno.test("a new APP_CLIENT_ID in the .env ends the session, even after doctor() or a refused call", async () => {
   for (const isDoctor of [true, false]) {
     await using world = portless({ file: true });
     const { clientId = "", apiBaseUrl = "", ...options } = world.options;
@@ -37,7 +37,7 @@ Deno.test("another client id in the .env ends the session, even after doctor() o
     const called = world.called.length;
     const error = await rejection(session.authFetch("https://new.example/v1/whoami"));
     assertEquals(error.code, "NO_SESSION");
-    assertEquals(world.called.length, called, "the token of the first account goes nowhere");
+    assertEquals(world.called.length, called, "the token of the first account is not sent");
   }
 });
 
@@ -73,7 +73,7 @@ Deno.test("a refresh that is refused after a 401 removes the refresh token from 
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("the user name in the settings is not taken for that of an opaque token", async () => {
+Deno.test("status() does not show the user name from the settings for an opaque token", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");
   assertEquals(world.session.status().username, undefined);
@@ -81,7 +81,7 @@ Deno.test("the user name in the settings is not taken for that of an opaque toke
   assertEquals(world.another().status().username, "grace");
 });
 
-/** A session whose settings all come from its file. */
+/** Writes a `.env`, and opens a session that takes all settings from this file. */
 async function withFile(text: string, use: (session: Session, file: string) => Promise<void>) {
   await inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
@@ -104,7 +104,7 @@ Deno.test("the ACCESS_TOKEN of another program in the .env is neither used nor r
   }
 });
 
-Deno.test("an ACCESS_TOKEN in the .env is used if its claims or other lines belong to a platform", async () => {
+Deno.test("an ACCESS_TOKEN in the .env is used if its claims or other lines mark it as the platform's", async () => {
   const exp = 4_102_444_800;
   for (
     const text of [
@@ -121,7 +121,7 @@ Deno.test("an ACCESS_TOKEN in the .env is used if its claims or other lines belo
   }
 });
 
-Deno.test("a login is not saved if the .env names another account by then", async () => {
+Deno.test("a login is not saved if the .env gets another APP_CLIENT_ID in the meantime", async () => {
   await using world = portless({ file: true });
   const { clientId = "", ...options } = world.options;
   Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
@@ -136,7 +136,7 @@ Deno.test("a login is not saved if the .env names another account by then", asyn
   assertEquals(session.status().state, "none");
 });
 
-Deno.test("login() replaces the session of a user other than the one in the settings", async () => {
+Deno.test("login() replaces a session if the settings contain the name of another user", async () => {
   await using world = portless({ file: true });
   const { username = "", password = "" } = world.options;
   world.sandbox.addUser({ username: "ada", password });
@@ -148,7 +148,7 @@ Deno.test("login() replaces the session of a user other than the one in the sett
   assertEquals(world.logins(), 2);
 });
 
-Deno.test("login() keeps a session that began with an alias of the user name", async () => {
+Deno.test("login() keeps a session that was started with an alias of the user name", async () => {
   await using world = portless({ file: true, sandbox: { aliasSignIn: true } });
   await world.session.login();
   await world.another().login();

@@ -16,7 +16,7 @@ const OFFSETS: [seconds: number, warning: RegExp | undefined][] = [
   [5 * HOUR, /clock is 5 h.* ahead/],
 ];
 for (const [seconds, warning] of OFFSETS) {
-  Deno.test(`a clock that is off by ${seconds} s is ${warning ? "reported until it is right" : "not reported"}`, async () => {
+  Deno.test(`a clock that is off by ${seconds} s causes ${warning ? "a warning until it is corrected" : "no warning"}`, async () => {
     await using world = portless();
     world.clock.jump(seconds);
     await world.session.login();
@@ -24,11 +24,11 @@ for (const [seconds, warning] of OFFSETS) {
     assertEquals(clockWarnings(warnings).length, warning ? 1 : 0, warnings.join());
     if (warning) assertMatch(warnings.join(), warning);
     world.clock.jump(-seconds);
-    assertEquals(clockWarnings((await world.session.refresh()).warnings), [], "set right");
+    assertEquals(clockWarnings((await world.session.refresh()).warnings), [], "corrected");
   });
 }
 
-Deno.test("a wrong clock is recognized by the iat of a token if the response has no Date header", async () => {
+Deno.test("the iat of a token reveals a wrong clock if the response has no Date header", async () => {
   for (const hours of [-3, 3]) {
     let isOpaque = false;
     await using world = portless({
@@ -50,7 +50,7 @@ Deno.test("a wrong clock is recognized by the iat of a token if the response has
     assertEquals(await warningsOfRefresh(), 1, "an opaque token changes nothing");
     isOpaque = false;
     world.clock.jump(-hours * HOUR);
-    assertEquals(await warningsOfRefresh(), 0, "set right");
+    assertEquals(await warningsOfRefresh(), 0, "corrected");
   }
 });
 
@@ -66,7 +66,7 @@ Deno.test("a portal token lasts until its exp even if the clock is behind", asyn
   assertEquals(world.session.status().state, "expired");
 });
 
-Deno.test("a fast clock refuses a portal token only until the provider's time is known", async () => {
+Deno.test("with a fast clock, login() refuses a portal token only until it knows the provider's time", async () => {
   await using world = portless();
   world.clock.jump(2 * HOUR);
   const portalToken = await world.sandbox.portalToken();
@@ -79,7 +79,7 @@ Deno.test("a fast clock refuses a portal token only until the provider's time is
   assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
 });
 
-Deno.test("setting the clock neither ends a valid token nor prolongs an expired one", async () => {
+Deno.test("changing the system clock neither ends a valid token nor extends an expired one", async () => {
   await using world = await signedIn();
   world.clock.jump(10 * HOUR);
   world.clock.jump(-34 * HOUR);
@@ -89,7 +89,7 @@ Deno.test("setting the clock neither ends a valid token nor prolongs an expired 
   assertEquals(world.session.status().state, "refreshable");
 });
 
-Deno.test("notebooks of a laptop that slept until after the expiry refresh once together", async () => {
+Deno.test("sessions that share a .env send one refresh after the laptop slept past the expiry", async () => {
   await using world = await signedIn({ file: true });
   const others = [world.another(), world.another()];
   for (const other of others) other.status();
@@ -103,12 +103,12 @@ Deno.test("notebooks of a laptop that slept until after the expiry refresh once 
   assertEquals(world.called.length, 3);
 });
 
-/** By how many minutes the clock is wrong at the login, and by how many it is then set. */
+/** The error of the clock at the login, and then the change of the clock, in minutes. */
 const MINUTES = [-90, -10, 0, 25, 90];
-/** After how many more minutes the next process starts. */
+/** The time from this change to the start of the next process, in minutes. */
 const LATER = [0, 29, 75];
 
-Deno.test("setting the clock between two processes costs at most one 401 and one refresh", async () => {
+Deno.test("changing the system clock between two runs costs at most one 401 and one refresh", async () => {
   for (const atLogin of MINUTES) {
     for (const set of MINUTES) {
       for (const minutes of LATER) {

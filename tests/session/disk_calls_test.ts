@@ -1,4 +1,4 @@
-/** The disk accesses of a refresh. On a home folder in a network, each of them is slow. */
+/** The number of disk accesses. Each one is slow if the home folder is on a network drive. */
 import { assert, assertEquals } from "@std/assert";
 import { diskCalls } from "../support/disk_calls.ts";
 import { signedIn } from "../support/portless.ts";

@@ -23,15 +23,15 @@ interface Op {
   readonly do: typeof CALLS[number] | "long-token" | "expiry" | "rejection";
   /** All calls with the same name are aborted together, at any time. */
   readonly signal?: string;
-  /** The index of the operation that begins before this one. */
+  /** The index of the operation that must have begun before this one begins. */
   readonly after?: number;
 }
 
 interface Scenario {
   readonly ops: readonly Op[];
-  /** Default 2. */
+  /** The number of sessions. Default: 2. */
   readonly sessions?: number;
-  /** Whether each refresh replaces the refresh token. Default true. */
+  /** Whether each refresh replaces the refresh token. Default: true. */
   readonly rotates?: boolean;
   /** The access token at the beginning. Default: valid. */
   readonly begins?: "due" | "rejected";
@@ -69,7 +69,7 @@ const FIRST_LOGIN = "the first login";
 
 /** The call that causes an event. */
 const caller = new AsyncLocalStorage<string>();
-/** The world that exists now. There is only one at a time. */
+/** The current world. Only one exists at a time. */
 let current: World | undefined;
 
 const realSync = Deno.FsFile.prototype.sync;
@@ -336,7 +336,7 @@ class World implements AsyncDisposable {
       const next = choices[Math.floor(this.random() * choices.length)];
       if (next === undefined) break;
       this.trace.push(next.name);
-      // No two events are at the same moment.
+      // No two events happen at the same moment.
       this.clock.advance(0.007);
       next.open();
     }
@@ -392,7 +392,7 @@ async function check(world: World): Promise<void> {
     if (mustWork && !statuses.every((status) => status === 200)) {
       problems.push(`${when}, a session does not work`);
     }
-    // Until its token expires, a session does not look for the tokens of others.
+    // Until its token expires, a session does not look for the tokens that other sessions saved.
     const isSame = new Set(statuses).size === 1 && new Set(tokens).size === 1;
     if (when !== "now" && !mayBeOver && !isSame) {
       problems.push("an hour later, the sessions differ");
@@ -416,7 +416,7 @@ function op(by: number, what: Op["do"], more: Partial<Op> = {}): Op {
   return { by, do: what, ...more };
 }
 
-/** Orders of these events once broke a rule. */
+/** In each of these scenarios, some order of the events once broke a rule that `check()` asserts. */
 const REGRESSIONS: Readonly<Record<string, Scenario>> = {
   "a refresh sends the refresh token that another process saved": {
     ops: [
@@ -438,11 +438,11 @@ const REGRESSIONS: Readonly<Record<string, Scenario>> = {
       op(0, "refresh", { after: 2 }),
     ],
   },
-  "a call that needs a longer validity does not replace a login": {
+  "accessToken({ minValidSeconds }) does not replace the tokens of a login": {
     ops: [op(0, "refresh"), op(1, "login"), op(1, "long-token")],
     rotates: false,
   },
-  "an aborted logout does everything or nothing": {
+  "an aborted logout takes effect completely or not at all": {
     ops: [op(0, "logout", { signal: "x" }), op(1, "refresh"), op(0, "fetch")],
     rotates: false,
     refusals: 2,
@@ -458,18 +458,18 @@ const REGRESSIONS: Readonly<Record<string, Scenario>> = {
     ops: [op(0, "everywhere"), op(1, "refresh"), op(0, "refresh")],
     begins: "due",
   },
-  "an aborted login does not discard a refresh that the provider made": {
+  "an aborted login does not discard the tokens of a successful refresh": {
     ops: [op(0, "login", { signal: "x" }), op(0, "refresh")],
     sessions: 1,
   },
-  "two logins that are aborted together keep the session": {
+  "two logins that are aborted together do not end the session": {
     ops: [op(0, "login", { signal: "x" }), op(0, "login", { signal: "x" })],
     sessions: 1,
   },
-  "an aborted login keeps the session that others share": {
+  "an aborted login does not end the session that other sessions share": {
     ops: [op(0, "login", { signal: "x" }), op(0, "refresh"), op(1, "refresh")],
   },
-  "a call succeeds even if two others that waited with it are aborted": {
+  "a call succeeds even if two other calls that wait for its refresh are aborted": {
     ops: [op(0, "fetch", { signal: "x" }), op(0, "fetch", { signal: "x" }), op(0, "fetch")],
     sessions: 1,
     begins: "rejected",

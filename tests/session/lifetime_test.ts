@@ -3,7 +3,7 @@ import { SessionExpiredError } from "../../mod.ts";
 import { portless, type PortlessOptions, rejection, signedIn } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 
-/** A world whose tokens last so many seconds and have no signature, so that thousands are cheap. */
+/** A provider whose tokens last this long and are unsigned, so that thousands can be issued fast. */
 function lasting(seconds: number, options: PortlessOptions = {}): ReturnType<typeof portless> {
   return portless({
     provider: () => tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: seconds }),
@@ -11,7 +11,7 @@ function lasting(seconds: number, options: PortlessOptions = {}): ReturnType<typ
   });
 }
 
-/** Seconds from the login to the first refresh, when a call is made every second. */
+/** Seconds from the login to the first refresh, if a call is made every second. */
 async function firstRefreshAfter(seconds: number): Promise<number> {
   await using world = lasting(seconds);
   await world.session.login();
@@ -32,7 +32,7 @@ for (
     [86_400, 86_098, 86_177],
   ] as const
 ) {
-  Deno.test(`a token of ${seconds} seconds is refreshed shortly before it expires`, async () => {
+  Deno.test(`a token with a lifetime of ${seconds} seconds is refreshed shortly before it expires`, async () => {
     for (let i = 0; i < 10; i++) {
       const after = await firstRefreshAfter(seconds);
       assert(after >= earliest && after <= latest, `refreshed after ${after} seconds`);
@@ -40,13 +40,13 @@ for (
   });
 }
 
-Deno.test("sessions with equal tokens refresh at different times", async () => {
+Deno.test("sessions whose tokens expire at the same time refresh at different times", async () => {
   const times = new Set<number>();
   for (let i = 0; i < 30; i++) times.add(await firstRefreshAfter(86_400));
   assert(times.size > 5, `30 sessions refreshed at ${times.size} different seconds`);
 });
 
-Deno.test("a token lives for ExpiresIn, or for exp - iat if the response has no ExpiresIn", async () => {
+Deno.test("the lifetime of a token is ExpiresIn, or exp - iat if the response has no ExpiresIn", async () => {
   const AccessToken = jwt({ iat: 1_000, exp: 1_600 });
   for (const [ExpiresIn, seconds] of [[1_800, 1_800], [undefined, 600], [0, 600]] as const) {
     await using world = portless({ provider: () => tokenAnswer({ AccessToken, ExpiresIn }) });
@@ -110,7 +110,7 @@ Deno.test("a call with an expired token that cannot be refreshed fails before an
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a call uses the valid token if an early refresh fails, with a warning and a pause", async () => {
+Deno.test("after a failed early refresh, calls use the valid token, and the next refresh waits 30 seconds", async () => {
   await using world = await signedIn();
   const token = await world.session.accessToken();
   world.clock.advance(1_670);

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { type Ask, createSession, type LoginOptions } from "../../mod.ts";
 import { portless, rejection } from "../support/portless.ts";
 
-/** A prompt that gives these answers in turn and fails the test after the last one, and its calls. */
+/** Makes a prompt that records its calls, gives these answers in turn, and throws after the last. */
 function answering(...answers: (string | null)[]): {
   prompt: Ask;
   asked: { message: string; secret: boolean }[];
@@ -34,7 +34,7 @@ Deno.test("login() prompts once, for the portal string, with hidden input", asyn
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("Enter at the first prompt leads to those for user name and password", async () => {
+Deno.test("Enter at the portal prompt leads to the prompts for user name and password", async () => {
   await using world = portless();
   const { prompt, asked } = answering("", " student ", world.options.password ?? "");
   const status = await asking(world, prompt).login();
@@ -43,7 +43,7 @@ Deno.test("Enter at the first prompt leads to those for user name and password",
   assertEquals(world.sent[0]?.parameters.USERNAME, "student");
 });
 
-Deno.test("the password prompt shows the host that receives it and the .env that sets the host", async () => {
+Deno.test("the password prompt shows the host that receives the password and the .env that sets the host", async () => {
   await using world = portless({ file: true });
   const { authUrl = "", password = "", username: _, ...rest } = world.options;
   const inFile = `AUTH_URL=${authUrl}\nUSERNAME=student\u202e\n`;
@@ -57,7 +57,7 @@ Deno.test("the password prompt shows the host that receives it and the .env that
   );
 });
 
-Deno.test("login() prompts once more after a rejected password", async () => {
+Deno.test("login() prompts for the password once more after a rejected one", async () => {
   await using world = portless();
   const wrong = "Not-The-Password-1";
   const second = answering("", "student", wrong, world.options.password ?? "");
@@ -91,14 +91,14 @@ Deno.test("the error of a rejected login says where user name and password came 
 });
 
 const CANCELED: [string, LoginOptions, (string | null)[]][] = [
-  ["Enter at the first prompt and for the user name", {}, ["", ""]],
-  ["Enter for the portal string", { strategy: "portal" }, [""]],
-  ["Esc for the portal string", { strategy: "portal" }, [null]],
-  ["Esc for the password", { strategy: "password" }, ["student", null]],
+  ["Enter at the prompts for portal string and user name", {}, ["", ""]],
+  ["Enter at the portal prompt", { strategy: "portal" }, [""]],
+  ["Esc at the portal prompt", { strategy: "portal" }, [null]],
+  ["Esc at the password prompt", { strategy: "password" }, ["student", null]],
 ];
 
 for (const [what, options, answers] of CANCELED) {
-  Deno.test(`${what} ends the login and sends nothing`, async () => {
+  Deno.test(`${what} cancels login() before anything is sent`, async () => {
     await using world = portless();
     const { prompt } = answering(...answers);
     const error = await rejection(asking(world, prompt).login(options));

@@ -3,7 +3,7 @@ import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import { linesOf, portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
-Deno.test("login() with user name and password returns a status and keeps the tokens", async () => {
+Deno.test("login() with user name and password returns the status and saves the tokens in the .env", async () => {
   await using world = portless({ file: true });
   const status = await world.session.login();
   assertEquals(status.state, "valid");
@@ -101,7 +101,7 @@ Deno.test("login() with force, a strategy or credentials always sends the passwo
   }
 });
 
-Deno.test("login() never sends the password of another user", async () => {
+Deno.test("login() never sends the configured password with another user name", async () => {
   await using world = portless({ session: { prompt: () => null } });
   const error = await rejection(
     world.session.login({ username: "grace", strategy: "environment" }),
@@ -111,7 +111,7 @@ Deno.test("login() never sends the password of another user", async () => {
   assert(!passwords.includes(world.options.password), "the password belongs to another name");
 });
 
-Deno.test("a portal login needs no other setting and cannot be refreshed", async () => {
+Deno.test("a session from a portal string needs no provider settings and cannot be refreshed", async () => {
   await using world = portless();
   const { clientId: _, clientSecret: __, userPoolId: ___, authUrl: ____, ...rest } = world.options;
   const session = createSession(rest);
@@ -130,7 +130,7 @@ Deno.test("a portal login needs no other setting and cannot be refreshed", async
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("a portal login removes REFRESH_TOKEN and AUTHENTICATED_AT from the .env", async () => {
+Deno.test("a login with a portal string removes REFRESH_TOKEN and AUTHENTICATED_AT from the .env", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "# mine\nOTHER=1\n");
   await world.session.login();
@@ -162,7 +162,7 @@ Deno.test("login() refuses an expired or incomplete portal string and changes no
   assertEquals(world.session.status().state, "refreshable");
 });
 
-Deno.test("the environment strategy lists all missing settings and how to get them", async () => {
+Deno.test('login({ strategy: "environment" }) lists all missing settings and how to get them', async () => {
   const session = createSession({ envFile: false, fetch: () => Promise.reject(new Error("sent")) });
   const error = await rejection(session.login({ strategy: "environment" }));
   assertInstanceOf(error, ConfigError);
@@ -175,7 +175,7 @@ Deno.test("the environment strategy lists all missing settings and how to get th
   assertMatch(error.message, /support channel/);
 });
 
-Deno.test("the fix for missing settings names only places and commands that help", async () => {
+Deno.test("the error for missing settings suggests the .env or `init` only if that helps", async () => {
   await using world = portless();
   const { password: _, ...rest } = world.options;
   const { envFile } = world;
@@ -208,7 +208,7 @@ Deno.test("a wrong password leaves the session and the .env unchanged", async ()
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 
-Deno.test("the error for an unknown strategy lists the valid ones", async () => {
+Deno.test("the error for an unknown strategy lists the valid strategies", async () => {
   await using world = portless();
   const strategy = "magic" as "auto";
   const { message } = await rejection(world.session.login({ strategy }));

@@ -4,20 +4,20 @@ import { linesOf, type Portless, portless, type PortlessOptions } from "../suppo
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
-/** Waits for the lock take real time, because another session holds it. */
+/** Pauses in real time, because the session that holds the lock needs real time to release it. */
 const sleep = () => new Promise<void>((done) => setTimeout(done, 0));
 
 function shared(given: PortlessOptions = {}): Portless {
   return portless({ file: true, ...given, session: { sleep, ...given.session } });
 }
 
-/** A write by another program, which does not use the lock. */
+/** Writes tokens into the `.env` as another program does, without the lock. */
 function writeTokens(world: Portless, access: string, refresh = ""): void {
   const lines = [`ACCESS_TOKEN=${access}`, ...(refresh ? [`REFRESH_TOKEN=${refresh}`] : [])];
   Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);
 }
 
-Deno.test("a refresh that is refused is repeated with the refresh token that another process saved", async () => {
+Deno.test("a refused refresh is retried with the refresh token that another process saved", async () => {
   await using world = shared({
     provider: ({ flow, parameters }) =>
       flow === "USER_PASSWORD_AUTH"
@@ -37,13 +37,13 @@ Deno.test("a refresh that is refused is repeated with the refresh token that ano
   assertEquals([await call, linesOf(world.envFile).REFRESH_TOKEN], ["a3", "r3"]);
 });
 
-Deno.test("a save that fails does not bring back the old tokens of the .env", async () => {
+Deno.test("after a save that failed, the session keeps its new tokens and ignores those in the .env", async () => {
   await using world = shared();
   const folder = world.envFile.replace(/[\\/]\.env$/, "");
   await world.session.login();
   const other = world.another();
   await other.refresh();
-  // A folder with the name of the temporary file: nothing can be written beside the file.
+  // A folder with the name of the temporary file prevents the save.
   Deno.mkdirSync(`${folder}/.env.tmp/in-the-way`, { recursive: true });
   const status = await world.session.login({ portalToken: "bearer kept-in-memory" });
   assert(status.warnings.some((it) => it.includes("kept in memory only")), status.warnings.join());
@@ -51,7 +51,7 @@ Deno.test("a save that fails does not bring back the old tokens of the .env", as
   assertEquals(world.session.status().source, "portal");
 });
 
-Deno.test("a call that receives 401s is sent at most three times, whatever others save", async () => {
+Deno.test("a call that gets 401s is sent at most three times, even if other processes save new tokens", async () => {
   await using world = shared({
     api: (_, count) => {
       writeTokens(world, `saved-meanwhile-${count}`, "with-its-refresh-token");

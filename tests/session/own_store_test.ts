@@ -63,7 +63,7 @@ interface Shared {
   readonly world: Portless;
   readonly one: Session;
   readonly other: Session;
-  /** Another session, in a store that differs from the table in its `update()`. */
+  /** Another session, whose store reads from the table but has this `update()`. */
   updatedBy(update: SessionStore["update"]): Session;
 }
 
@@ -107,7 +107,7 @@ Deno.test("sessions share a login in a store until one of them logs out", () =>
     assertEquals((await rejection(call(world.another()))).code, "NO_SESSION");
   }));
 
-Deno.test("processes that share the documented store send one refresh", () =>
+Deno.test("processes that share the example store of the documentation send one refresh", () =>
   inFolder(async (folder) => {
     await using sandbox = await startSandbox({ rotateRefreshTokens: true });
     const { inTable } = await documentedStore(folder);
@@ -130,7 +130,7 @@ Deno.test("processes that share the documented store send one refresh", () =>
     assertEquals(refreshes.length, 1);
   }));
 
-Deno.test("the error for a store that cannot be read shows no text of its driver", () =>
+Deno.test("the error for a store that cannot be read contains no text from its driver", () =>
   sharing(async ({ table, world, one }) => {
     table.onRead = away;
     const error = await rejection(call(one));
@@ -146,7 +146,7 @@ Deno.test("the error for a store that cannot be read shows no text of its driver
     assertEquals(codes(one.status()), []);
   }));
 
-Deno.test("while the store is away, a valid token is used and nothing is refreshed", () =>
+Deno.test("while the store is unreachable, a valid token is used and no refresh is sent", () =>
   sharing(async ({ table, world, one }) => {
     await one.login();
     table.onRead = table.onLock = away;
@@ -184,7 +184,7 @@ Deno.test("tokens that cannot be stored stay in memory until the next refresh st
     assertEquals(await other.accessToken(), await one.accessToken());
   }));
 
-Deno.test("logout() throws if the store fails, and still ends this session", () =>
+Deno.test("logout() throws if the store fails, but still ends the session locally", () =>
   sharing(async ({ table, one, other }) => {
     await one.login();
     await other.login();
@@ -200,7 +200,7 @@ Deno.test("logout() throws if the store fails, and still ends this session", () 
     assertEquals(one.status().state, "none");
   }));
 
-Deno.test("a call gives up waiting for a busy lock, and changes nothing when it gets it late", async () => {
+Deno.test("a call stops waiting for a busy lock, and changes nothing if it gets the lock later", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, world, one }) => {
     await one.login();
@@ -237,7 +237,7 @@ Deno.test("a refresh that is canceled while it waits for the lock sends and stor
     stop.abort(new RangeError("stopped"));
     assertEquals((await refresh).name, "RangeError");
     table.onLock = () => {};
-    // The next change does not wait for the one that was given up.
+    // The next refresh does not wait for the canceled one.
     assertEquals((await one.refresh()).state, "valid");
     const refreshed = table.record;
     free.resolve();
@@ -247,7 +247,7 @@ Deno.test("a refresh that is canceled while it waits for the lock sends and stor
     assertEquals(world.refreshes(), 1);
   }));
 
-Deno.test("the error of a refresh reaches the caller even if the store throws another one", () =>
+Deno.test("the error of a refresh reaches the caller even if the store throws another error", () =>
   sharing(async ({ table, world, one, other, updatedBy }) => {
     await one.login();
     const wrapping = updatedBy((change) =>
@@ -261,14 +261,14 @@ Deno.test("the error of a refresh reaches the caller even if the store throws an
     assertEquals((await other.refresh()).state, "valid");
   }));
 
-Deno.test("tokens stay in memory if update() never calls its function", () =>
+Deno.test("tokens stay in memory if the store's update() never calls its function", () =>
   sharing(async ({ table, updatedBy }) => {
     const session = updatedBy(() => Promise.resolve());
     assertEquals(codes(await session.login()), ["NOT_SAVED"]);
     assertEquals([await call(session), table.record], [200, undefined]);
   }));
 
-Deno.test("a refresh is sent once even if update() calls its function twice", () =>
+Deno.test("a refresh is sent once even if the store's update() calls its function twice", () =>
   sharing(async ({ table, world, updatedBy }) => {
     const session = updatedBy((change) =>
       table.update(async (now) => (await change(now), await change(now)))
@@ -279,7 +279,7 @@ Deno.test("a refresh is sent once even if update() calls its function twice", ()
     assertEquals(table.record?.ACCESS_TOKEN, await session.accessToken());
   }));
 
-Deno.test("a read that never ends does not block a call, and a late result is dropped", async () => {
+Deno.test("a store's read() that hangs does not block a call, and its late result is ignored", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, world, one }) => {
     await one.login();
@@ -298,7 +298,7 @@ Deno.test("a read that never ends does not block a call, and a late result is dr
   }, { timeout: undefined });
 });
 
-Deno.test("an update that never ends does not block a refresh", async () => {
+Deno.test("a store's update() that never ends does not block a refresh", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, one }) => {
     await one.login();
@@ -313,7 +313,7 @@ Deno.test("an update that never ends does not block a refresh", async () => {
   }, { timeout: undefined });
 });
 
-Deno.test("doctor() changes nothing in a store that deletes its record for undefined", () =>
+Deno.test("doctor() changes nothing in a store that treats undefined as a deletion", () =>
   sharing(async ({ table, updatedBy }) => {
     const session = updatedBy(async (change) => {
       table.record = await change(table.record);

@@ -12,17 +12,17 @@ function refused(text: string): ConfigError {
 const BARE = jwt({ sub: "someone" });
 const written: [string, string][] = [
   ["as the portal copies it", `bearer ${BARE}`],
-  ["bare", BARE],
-  ["with a capital", `Bearer ${BARE}`],
+  ["without the word bearer", BARE],
+  ["with a capital B", `Bearer ${BARE}`],
   ["as a whole header", `Authorization: bearer ${BARE}`],
   ["in double quotes", `"bearer ${BARE}"`],
   ["with the token alone in quotes", `bearer "${BARE}"`],
-  ["in the quotes of a text program", `“bearer ${BARE}”`],
-  ["with a line break behind it", `bearer ${BARE}\r\n`],
-  ["with a no-break space behind the word", `bearer\u00a0${BARE}`],
-  ["with a byte order mark before it", `\ufeffbearer ${BARE}`],
+  ["in typographic quotes", `“bearer ${BARE}”`],
+  ["followed by a line break", `bearer ${BARE}\r\n`],
+  ["with a no-break space after bearer", `bearer\u00a0${BARE}`],
+  ["after a byte order mark", `\ufeffbearer ${BARE}`],
   [
-    "broken into lines",
+    "split into lines",
     `bearer ${BARE.slice(0, 20)}\r\n${BARE.slice(20, 60)}\n  ${BARE.slice(60)}`,
   ],
 ];
@@ -40,7 +40,7 @@ Deno.test("parsePortalToken() rejects characters that cannot occur in a token", 
   }
 });
 
-Deno.test("parsePortalToken() reports an empty text", () => {
+Deno.test("parsePortalToken() rejects a text without a token as empty", () => {
   for (const text of ["", "\r\n", "bearer", '"bearer "', "authorization: bearer"]) {
     assertStringIncludes(refused(text).message, "empty");
   }
@@ -58,16 +58,16 @@ const hostile: [what: string, text: string, refusal: string | undefined][] = [
   ["blanks in the token", `${BARE}${" ".repeat(long)}x`, "cannot occur in a token"],
   ["quotes in the token", `a${"'".repeat(long)}b`, "cannot occur in a token"],
   ["line breaks in the token", BARE.replace(".", `.${"\n ".repeat(long / 2)}`), undefined],
-  ["blanks behind the word", `bearer${" ".repeat(long)}x y`, "cannot occur in a token"],
-  ["colons behind the word", `bearer${" :".repeat(long / 2)}`, "empty"],
+  ["blanks after bearer", `bearer${" ".repeat(long)}x y`, "cannot occur in a token"],
+  ["colons after bearer", `bearer${" :".repeat(long / 2)}`, "empty"],
   [
-    "blanks behind export",
+    "blanks after export",
     `export${" ".repeat(long)}ACCESS_TOKEN${" ".repeat(long - 99)}x`,
     "cannot occur in a token",
   ],
 ];
 for (const [what, text, refusal] of hostile) {
-  Deno.test(`parsePortalToken() takes no time for many ${what}`, () => {
+  Deno.test(`parsePortalToken() stays fast with many ${what}`, () => {
     if (refusal === undefined) assert(parsePortalToken(text).length > 0);
     else assertStringIncludes(refused(text).message, refusal);
   });

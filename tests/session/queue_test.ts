@@ -10,7 +10,7 @@ const EXPIRED = 3_000;
 const PATIENCE_MS = 3_000;
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
-/** Lets everything happen that needs no further event. */
+/** Waits until only an event of the test can make anything more happen. */
 async function turns(): Promise<void> {
   for (let each = 0; each < 20; each++) await turn();
 }
@@ -25,14 +25,14 @@ async function refreshing(world: Portless) {
   return { call, release: held.release };
 }
 
-/** The same with timeouts that the test controls, for a refresh that fails. */
+/** Like `refreshing()`, for a refresh that fails once the test ends the wait for it. */
 async function hanging(world: Portless, timeouts: HeldTimeouts) {
   const { call, release } = await refreshing(world);
   const refresh = rejection(call);
   return { refresh, release, endWait: () => timeouts.pass(PATIENCE_MS) };
 }
 
-/** Saves the session, and lets something happen before the new file is on the disk. */
+/** Calls `event` during a save, just before the new file is written to the disk. */
 async function duringSave(save: () => Promise<unknown>, event: () => unknown): Promise<void> {
   const { sync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.sync = async function () {
@@ -175,7 +175,7 @@ for (const [what, save, expected] of SAVES) {
   });
 }
 
-Deno.test("configure() with another account discards a login that waits, but no earlier logout", async () => {
+Deno.test("configure() with another account discards a waiting login, but not an earlier logout", async () => {
   await using world = portless({ file: true });
   const options = { ...world.options, envFile: world.envFile };
   const session = makeSession(options, false);
@@ -193,7 +193,7 @@ Deno.test("configure() with another account discards a login that waits, but no 
   assertEquals(linesOf(world.envFile), {});
 });
 
-Deno.test("simultaneous logouts send one request and all report what it ended", async () => {
+Deno.test("simultaneous calls of logout() send one request and all return its result", async () => {
   await using world = await signedIn();
   const results = await Promise.all([
     world.session.logout(),
@@ -204,15 +204,15 @@ Deno.test("simultaneous logouts send one request and all report what it ended", 
   assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "GlobalSignOut"]);
 });
 
-for (const [when, isBefore] of [["beside", true], ["after", false]] as const) {
-  Deno.test(`logout() ${when} an aborted logout ends the session`, async () => {
+for (const [when, isCalledFirst] of [["after", true], ["before", false]] as const) {
+  Deno.test(`logout() ends the session even if an earlier logout is aborted ${when} this call`, async () => {
     await using world = portless({ file: true });
     const { call, release } = await refreshing(world);
     const abort = new AbortController();
     const gone = rejection(world.session.logout({ signal: abort.signal }));
-    if (!isBefore) abort.abort(new Error("not now"));
+    if (!isCalledFirst) abort.abort(new Error("not now"));
     const stays = world.session.logout();
-    if (isBefore) abort.abort(new Error("not now"));
+    if (isCalledFirst) abort.abort(new Error("not now"));
     assertEquals((await gone).message, "not now");
     release();
     await call;
@@ -220,7 +220,7 @@ for (const [when, isBefore] of [["beside", true], ["after", false]] as const) {
   });
 }
 
-Deno.test("a login between two logouts is discarded", async () => {
+Deno.test("a login that was called between two waiting logouts is discarded", async () => {
   await using world = portless({ file: true });
   const { call, release } = await refreshing(world);
   const first = world.session.logout();

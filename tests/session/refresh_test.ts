@@ -63,7 +63,7 @@ Deno.test("a rejected refresh keeps a valid access token", async () => {
   assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
 });
 
-Deno.test("the error for a used refresh token differs from that for an expired one", async () => {
+Deno.test("the error for a reused refresh token differs from the error for an expired one", async () => {
   const cases = [
     ["RefreshTokenReuseException", "REFRESH_REJECTED", /already used.*same \.env/],
     ["NotAuthorizedException", "REFRESH_WINDOW_OVER", /the login is 40 days old/],
@@ -79,9 +79,9 @@ Deno.test("the error for a used refresh token differs from that for an expired o
   }
 });
 
-const FAILURES = [[0, "renews the session"], [1, "is not repeated"]] as const;
+const FAILURES = [[0, "still renews the session"], [1, "that fails is not retried"]] as const;
 for (const [failures, what] of FAILURES) {
-  Deno.test(`a refresh whose callers have all canceled ${what}`, async () => {
+  Deno.test(`a refresh ${what} if all its callers have canceled`, async () => {
     await using world = await signedIn();
     world.sandbox.failures.push({ at: "token", status: 503, times: failures });
     world.clock.advance(EXPIRED);
@@ -122,7 +122,7 @@ Deno.test("a call whose signal is already aborted sends nothing", async () => {
   assertEquals(world.session.status().state, "valid");
 });
 
-Deno.test("a refresh that holds the lock of the .env has half the time limit", async () => {
+Deno.test("a refresh that holds the lock of the .env gets only half the time limit", async () => {
   const limits: Record<string, number> = {};
   for (const file of [true, false]) {
     const timeout = (ms: number) => (limits[`${file}`] = ms, new AbortController().signal);

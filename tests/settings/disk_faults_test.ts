@@ -74,8 +74,8 @@ subject(NOT_ON_WINDOWS, "read-only files, and modes", (test) => {
     });
   }
 
-  test("a new .env and its lock file are private, whatever the umask is", async () => {
-    // The umask applies to the whole process.
+  test("a new .env and its lock file have the mode 600, whatever the umask is", async () => {
+    // The umask applies to a whole process, so the test needs its own.
     const script = `
         import { portless } from ${JSON.stringify(import.meta.resolve("../support/portless.ts"))};
         await using world = portless({ file: true });
@@ -126,11 +126,11 @@ for (const [what, why, spoil] of spoiled) {
   });
 }
 
-Deno.test("a save keeps an edit that is made while it is in progress", async () => {
+Deno.test("a save keeps an edit that another program makes at the same time", async () => {
   await using world = await signedIn({ file: true });
   const open = Deno.openSync;
   let edits = 0;
-  // The editor saves after this module has read the file and before it replaces the file.
+  // The other program saves after the session has read the file and before it replaces the file.
   Deno.openSync = (path, options) => {
     const file = open(path, options);
     if (String(path).endsWith(".tmp") && edits++ === 0) {
@@ -156,7 +156,7 @@ Deno.test("the session ends if its lines are removed from the .env", async () =>
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
-Deno.test("a token line that was edited by mistake is reported, and the .env is unchanged", async () => {
+Deno.test("an ACCESS_TOKEN line that was damaged in an editor is reported and left unchanged", async () => {
   await using world = await signedIn({ file: true });
   const spoiled = Deno.readTextFileSync(world.envFile).replace(/^(ACCESS_TOKEN=.*)$/m, "$1 oops y");
   Deno.writeTextFileSync(world.envFile, spoiled);
@@ -194,7 +194,7 @@ Deno.test("without file locks, each session refreshes on its own, and every save
   }
 });
 
-Deno.test("logout() removes the tokens that a crash left next to the .env", async () => {
+Deno.test("logout() removes a temporary file with tokens that a crash left next to the .env", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE);
   Deno.writeTextFileSync(`${world.envFile}.tmp`, `${MINE}ACCESS_TOKEN=left-behind\n`);
@@ -203,7 +203,7 @@ Deno.test("logout() removes the tokens that a crash left next to the .env", asyn
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
-Deno.test("a session continues while an editor has emptied the .env", async () => {
+Deno.test("a session continues if an editor empties the .env before it writes the new text", async () => {
   await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
   const text = MINE + Deno.readTextFileSync(world.envFile);
   Deno.writeTextFileSync(world.envFile, text);
@@ -211,7 +211,7 @@ Deno.test("a session continues while an editor has emptied the .env", async () =
   Deno.writeTextFileSync(world.envFile, "");
   assertEquals(world.session.status().state, "valid");
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  // The editor saves the rest while a refresh waits for it.
+  // The editor writes the text while a refresh waits for it.
   const held = world.hold();
   const refresh = world.session.refresh();
   setTimeout(() => Deno.writeTextFileSync(world.envFile, text), 30);

@@ -1,4 +1,4 @@
-/** The documentation of each setting. A test reports what is missing for a new setting. */
+/** Every setting is documented. For a new one, these tests list the entries that are missing. */
 import { assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,

@@ -1,4 +1,4 @@
-/** Links and paths that a save has to deal with. */
+/** Saves of a `.env` through links, and to impossible paths. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ConfigError } from "../../mod.ts";
 import { readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";

@@ -6,7 +6,7 @@ import { ConfigError, createSession } from "../../mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 
-/** Works in a fresh folder with these files (text) and folders (`null`) in it. */
+/** Calls `work` with a new folder that contains these files (text) and folders (`null`). */
 function withTree(
   entries: Record<string, string | null>,
   work: (root: string) => Promise<void>,
@@ -22,7 +22,7 @@ function withTree(
   });
 }
 
-/** The output of a script in that folder. */
+/** The output of a script that runs in this folder. */
 async function printedIn(
   cwd: string,
   script: string,
@@ -33,7 +33,7 @@ async function printedIn(
   return stdout;
 }
 
-/** The result of status() in a separate process in that folder. */
+/** The result of status() in a separate process that runs in this folder. */
 async function statusIn(folder: string, variables: Record<string, string> = {}) {
   const script = `import { status } from ${JSON.stringify(MOD_PATH)};
     const { envFile, clientId, warnings } = status();
@@ -46,24 +46,24 @@ const PLANTED = "APP_CLIENT_ID=planted\nAUTH_URL=https://evil.example\n";
 
 type Place = [what: string, entries: Record<string, string | null>, work: string, file: string];
 
-/** Where the file that is used in a folder is; its client is read if it exists. */
+/** In each case: the files and folders, the working folder, and the folder of the `.env` in use. */
 const places: Place[] = [
   ["in the working folder", { ".git": null, ".env": PLANTED, "a/.env": ENV }, "a", "a"],
   ...[".git/config", "deno.json", "deno.jsonc"].map((marker): Place => [
-    `above the working folder, at the latest in the folder with ${marker}`,
+    `in the parent folder that contains ${marker}`,
     { ".env": PLANTED, [`root/${marker}`]: "{}", "root/.env": ENV, "root/a/b": null },
     "root/a/b",
     "root",
   ]),
   [
-    "above a folder of that name",
+    "above a folder that is itself named .env",
     { ".git": null, ".env": ENV, "a/.env/x": "", "a/b": null },
     "a/b",
     "",
   ],
 ];
 for (const [what, entries, work, file] of places) {
-  Deno.test(`the .env is found ${what}`, () =>
+  Deno.test(`the search finds the .env ${what}`, () =>
     withTree(entries, async (root) => {
       const path = normalize(`${root}/${file}/.env`);
       assertEquals(await statusIn(`${root}/${work}`), {
@@ -74,7 +74,7 @@ for (const [what, entries, work, file] of places) {
     }));
 }
 
-Deno.test("AUTH_ENV_FILE is a path from the working folder, a file URL, or false for memory only", async () => {
+Deno.test("AUTH_ENV_FILE accepts a path relative to the working folder, a file URL, or false", async () => {
   const files = { ".git": null, ".env": PLANTED, "here/my.env": ENV, "here/sp ace%20#/x.env": ENV };
   await withTree(files, async (root) => {
     const here = normalize(`${root}/here`);
@@ -94,7 +94,7 @@ Deno.test("AUTH_ENV_FILE is a path from the working folder, a file URL, or false
 
 const WINDOWS = Deno.build.os === "windows";
 
-Deno.test("envFile refuses an address that is not a file without quoting it", () => {
+Deno.test("envFile refuses an address that is not a valid file URL, and the error does not quote it", () => {
   const rest = "ada:hunter2-hunter2@store.example/.env?key=hunter2-hunter2";
   const given = ["http://", "https:/", "https:", "HTTPS://", "redis://", "ftp://x ", "data://"];
   if (!WINDOWS) given.push("file://", "FILE://%zz");
@@ -109,7 +109,7 @@ Deno.test("envFile refuses an address that is not a file without quoting it", ()
   }
 });
 
-Deno.test("envFile accepts a file URL as text or URL", () => {
+Deno.test("envFile accepts a file URL as a string or a URL object", () => {
   const [file, path] = WINDOWS
     ? ["file:///D:/nowhere/my%20.env", "D:\\nowhere\\my .env"]
     : ["file:///nowhere/my%20.env", "/nowhere/my .env"];
@@ -126,7 +126,7 @@ subject(
   "owners, and a deleted working folder",
   (test) => {
     test(
-      needing(ROOT_ONLY, "a .env of another owner is used if AUTH_ENV_FILE names it"),
+      needing(ROOT_ONLY, "a .env of another user is used if AUTH_ENV_FILE specifies it"),
       () =>
         withTree({ ".env": ENV }, async (root) => {
           Deno.chownSync(`${root}/.env`, 12_345, 12_345);
@@ -135,7 +135,7 @@ subject(
         }),
     );
 
-    test("a deleted working folder is reported, also by doctor()", async () => {
+    test("status() and doctor() report a deleted working folder", async () => {
       const code = `import { createSession, doctor, status } from ${JSON.stringify(MOD_PATH)};
     Deno.mkdirSync("gone");
     Deno.chdir("gone");

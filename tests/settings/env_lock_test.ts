@@ -25,7 +25,7 @@ const COUNT = `
     lock.release();
   }`;
 
-Deno.test("writers in several processes lose nothing, and a reader sees only complete files", async () => {
+Deno.test("writers in several processes lose no change, and a reader sees only complete files", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
     await Deno.writeTextFile(path, "TOTAL=0\n");
@@ -85,7 +85,7 @@ Deno.test("a killed process leaves no lock", async () => {
   });
 });
 
-Deno.test("a save without the lock keeps the temporary file of the holder", async () => {
+Deno.test("a save without the lock keeps the temporary file of the process that holds the lock", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half");
     await updateEnvFile({ path: `${folder}/.env` }, new Map([["ACCESS_TOKEN", "newer"]]), false);

@@ -1,4 +1,4 @@
-/** The editor of the `.env` changes only its own lines, and other programs can read the result. */
+/** An edit of the `.env` changes only the given keys, and other programs can read the result. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { parse } from "dotenv";
 import { parseEnv } from "node:util";
@@ -16,7 +16,7 @@ const NONE: Changes = new Map([["ACCESS_TOKEN", undefined], ["REFRESH_TOKEN", un
 
 const cases: [string, string, Changes, string | RegExp][] = [
   [
-    "ends the last line before it adds some",
+    "ends the last line before it adds more lines",
     "A=1",
     TOKENS,
     "A=1\nACCESS_TOKEN=a.b-c==\nREFRESH_TOKEN=r/s+1\n",
@@ -54,7 +54,7 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "A=1\n# b\nACCESS_TOKEN=new\n \t\n\n# c\n",
   ],
   [
-    "adds a line before a blank value at the end",
+    "adds a line before a last line with a blank value",
     "A=1\nB= \n",
     TOKEN,
     "A=1\nACCESS_TOKEN=new\nB= \n",
@@ -114,7 +114,7 @@ for (const [what, text, changes, wanted] of cases) {
   });
 }
 
-Deno.test("editEnvText() quotes a value if necessary, and refuses what programs read differently", () => {
+Deno.test("editEnvText() quotes a value if necessary, and refuses one that programs read differently", () => {
   const written = (value: string) => editEnvText("", new Map([["A", value]]));
   assertEquals(
     written("2030-01-01T00:00:00.000Z/a.b_c+=="),
@@ -167,7 +167,7 @@ const anyText = fc.array(
 ).map((parts) => parts.join(""));
 const numRuns = rounds(5_000, 100_000);
 
-Deno.test("any .env has the new values after an edit, unless it is refused", () => {
+Deno.test("editEnvText() sets the new values in any text that it does not refuse", () => {
   fc.assert(
     fc.property(anyText, fc.constantFrom(TOKENS, TOKEN, NONE), (text, wanted) => {
       const edited = editEnvText(text, wanted);
@@ -183,8 +183,8 @@ Deno.test("any .env has the new values after an edit, unless it is refused", () 
   );
 });
 
-Deno.test("parseEnvText() reads any .env of plain lines as the runtime does", () => {
-  // The runtime misreads a blank value and an indented comment.
+Deno.test("parseEnvText() reads any text of plain lines as the runtime's parseEnv() does", () => {
+  // The runtime's parseEnv() misreads a blank value and an indented comment.
   const quirk = /=[ \t]+\r?$|^[ \t]+#/m;
   const plainText = anyText.filter((text) => scanEnvText(text).isPlain && !quirk.test(text));
   fc.assert(
@@ -205,7 +205,7 @@ const hostile = [
   `${"export ".repeat(long / 7)}B="`,
   `A="\n\n"\n${`ACCESS_TOKEN="\n`.repeat(long / 15)}`,
 ];
-Deno.test(`editEnvText() does not hang on ${long} odd characters`, () => {
+Deno.test(`editEnvText() stays fast with ${long} blanks, quotes or line breaks`, () => {
   for (const text of hostile) {
     const edited = editEnvText(text, TOKEN);
     if (typeof edited !== "string") continue;

@@ -5,7 +5,7 @@ import { Configuration } from "../../src/session/configuration.ts";
 import { SETTING_NAMES, SETTING_RULES, type SettingName } from "../../src/settings/options.ts";
 import { withOnly } from "../support/bare_session.ts";
 
-/** Whether tokens stay when the options change. */
+/** Whether a session keeps its tokens in memory when its options change. */
 function keepsTokens(before: SessionOptions, after: SessionOptions): boolean {
   const [one, other] = [before, after].map((options) =>
     new Configuration("configure()", { envFile: false, ...options }, false)
@@ -21,7 +21,7 @@ function decisive(options: SessionOptions): SettingName[] {
   });
 }
 
-Deno.test("a changed endpoint, client, command or store drops the tokens", async () => {
+Deno.test("changing the endpoint, client, token command or store drops the tokens in memory", async () => {
   const parts = { region: "north-1", providerHost: "idp", providerDomain: "vendor.example" };
   const own: SettingName[] = ["clientId", "userPoolId", "tokenCommand", "store", "storeKey"];
   await withOnly({}, () => {
@@ -43,7 +43,7 @@ Deno.test("a changed endpoint, client, command or store drops the tokens", async
   });
 });
 
-Deno.test("a changed user name drops the tokens only with a store, which has a session for each user", async () => {
+Deno.test("changing the user name drops the tokens in memory only if the session uses a store", async () => {
   await withOnly({}, () => {
     const store = { store: "redis://127.0.0.1" };
     assertEquals(keepsTokens({ username: "ada" }, { username: "grace" }), true);
@@ -54,7 +54,7 @@ Deno.test("a changed user name drops the tokens only with a store, which has a s
   });
 });
 
-Deno.test("a changed .env drops the tokens", () => {
+Deno.test("changing the path of the .env drops the tokens in memory", () => {
   assertEquals(keepsTokens({ envFile: "one.env" }, { envFile: "other.env" }), false);
   assertEquals(keepsTokens({ envFile: "one.env" }, { envFile: "./one.env" }), true);
 });

@@ -1,4 +1,4 @@
-/** Messages about missing settings: where a `.env` was searched, and which one was not used. */
+/** Messages about missing settings list the searched folders, and each `.env` that is not used. */
 import { join } from "node:path";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -30,7 +30,7 @@ interface Messages {
   readonly card: string;
 }
 
-/** What a script without settings says in a folder. */
+/** The messages of a script that runs in this folder. */
 async function messagesIn(
   cwd: string,
   env: Record<string, string> = {},
@@ -40,7 +40,7 @@ async function messagesIn(
   return JSON.parse(stdout);
 }
 
-Deno.test("without a .env, every message names the searched folders and the next step", () =>
+Deno.test("without a .env, every message contains the searched folders and the next step", () =>
   inFolder(async (root) => {
     await Deno.mkdir(`${root}/.git`);
     await Deno.mkdir(`${root}/sub`);
@@ -69,7 +69,7 @@ Deno.test("without a .env, every message names the searched folders and the next
 
 const places = [
   ["above the project root", "project/.git", "it is above the project root "],
-  ["in a parent folder of no project", "project", "no folder from here up is a project"],
+  ["in a parent folder outside any project", "project", "no folder from here up is a project"],
 ] as const;
 for (const [what, folder, why] of places) {
   Deno.test(`a .env ${what} is mentioned, but not used`, () =>
@@ -103,7 +103,7 @@ Deno.test("an unused .env is mentioned only if it has settings that are missing"
     assert(!doctor.includes("not used"), doctor);
   }));
 
-Deno.test("a file in AUTH_ENV_FILE that does not exist is reported", () =>
+Deno.test("login() reports a path in AUTH_ENV_FILE that does not exist", () =>
   inFolder(async (root) => {
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
     const found = await messagesIn(root, { AUTH_ENV_FILE: "other.env" });
@@ -114,7 +114,7 @@ Deno.test("a file in AUTH_ENV_FILE that does not exist is reported", () =>
     );
   }));
 
-Deno.test("a message says that a .env of another program hides the user's own file", () =>
+Deno.test("the error says that another program's .env is used instead of the user's own file", () =>
   inFolder(async (root) => {
     const config = join(root, "config");
     await Deno.mkdir(`${config}/platform-auth`, { recursive: true });

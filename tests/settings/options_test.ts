@@ -1,4 +1,4 @@
-/** The words of `AUTH_TOKEN_COMMAND`. */
+/** How `AUTH_TOKEN_COMMAND` is split into a program and its arguments. */
 import { assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
 import { SETTING_RULES, splitCommand } from "../../src/settings/options.ts";

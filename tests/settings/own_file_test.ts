@@ -51,7 +51,7 @@ Deno.test("the user's own file is used in a folder without a .env, but not by cr
     ]);
   }));
 
-Deno.test("the user's own file may name the hosts for a password in the environment", async () => {
+Deno.test("the user's own file may set the hosts that receive a password from the environment", async () => {
   await using sandbox = await startSandbox();
   const { USERNAME, PASSWORD, ...others } = variablesOf(sandbox.settings);
   await atHome(others, async ({ ownFile, run, work }) => {
@@ -132,7 +132,10 @@ subject(NOT_ON_WINDOWS, "the folder of the user's own file", (test) => {
     }));
 
   test(
-    needing(ROOT_ONLY, "another user's file in place of the own one is ignored and reported"),
+    needing(
+      ROOT_ONLY,
+      "the user's own file is ignored with a warning if it belongs to another user",
+    ),
     () =>
       atHome(OWN, async ({ ownFile, run, work }) => {
         await Deno.chown(ownFile, 12_345, 12_345);

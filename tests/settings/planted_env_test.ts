@@ -1,4 +1,4 @@
-/** A `.env` that a stranger left in the path of the search gets nothing. */
+/** A stranger who leaves a `.env` where the search may find it receives no secret. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -28,15 +28,15 @@ interface Place {
 
 const places: Record<string, Place> = {
   "above the project root": { planted: "", work: "project/notebooks", marker: "project/.git" },
-  "in a parent folder of no project": { planted: "", work: "a/b" },
-  "of another owner in the working folder": { planted: "", work: "", owner: STRANGER },
-  "of another owner at the project root": {
+  "in a parent folder outside any project": { planted: "", work: "a/b" },
+  "of another user in the working folder": { planted: "", work: "", owner: STRANGER },
+  "of another user at the project root": {
     planted: "",
     work: "notebooks",
     marker: "deno.json",
     owner: STRANGER,
   },
-  "of another owner behind a link": {
+  "of another user behind a link": {
     planted: "notebooks/",
     work: "notebooks",
     marker: ".git",
@@ -51,12 +51,12 @@ const { owned = [], foreign = [] } = Object.groupBy(
   ([, place]) => isForeign(place) ? "foreign" : "owned",
 );
 for (const [what, place] of owned) plantedTest(Deno.test, what, place);
-subject(ROOT_ONLY, "a planted .env of another owner", (test) => {
+subject(ROOT_ONLY, "a planted .env of another user", (test) => {
   for (const [what, place] of foreign) plantedTest(test, what, place);
 });
 
 function plantedTest(test: typeof Deno.test, what: string, place: Place): void {
-  test(`a planted .env ${what} gets neither password nor token`, async () => {
+  test(`hosts in a planted .env ${what} receive neither password nor token`, async () => {
     await using sandbox = await startSandbox();
     await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
     await inFolder(async (folder) => {

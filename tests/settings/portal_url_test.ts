@@ -33,7 +33,7 @@ Deno.test("every error about a portal string contains the address of the portal"
   }
 });
 
-Deno.test("a PORTAL_URL that must not become a link is refused without showing it", async () => {
+Deno.test("login() refuses a PORTAL_URL that is not a safe https address, and does not show it", async () => {
   await using world = portless();
   const wrong = ["javascript:alert(1)", "http://portal.example.com", "https://ada:pw@x.example"];
   for (const portalUrl of [...wrong, "portal.other.example"]) {

@@ -9,7 +9,7 @@ import { makePipe } from "../support/disks.ts";
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"]]);
 const WORLD = { monotonic: () => 0, sleep: () => Promise.resolve() };
 
-/** Fails unless the path is neither read, written nor locked, with an error that says why. */
+/** Asserts that this path is not read, written or locked, and that the error says why. */
 async function assertRefused(path: string, why: RegExp): Promise<void> {
   const { exists, values, problem } = readEnvFile(path);
   assertEquals([exists, values.size, problem?.code], [true, 0, "ENV_FILE"]);
@@ -54,7 +54,7 @@ function writerTo(pipe: string): { wasRead(): boolean } & AsyncDisposable {
   };
 }
 
-Deno.test("a .env that is too large is refused with its size", async () => {
+Deno.test("the error for a .env that is too large contains its size", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/.env`;
     const limit = 1_048_576;

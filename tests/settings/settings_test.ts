@@ -1,4 +1,4 @@
-/** The source of each setting, the priority of sources, and the error for a wrong value. */
+/** The source of each setting, the precedence of sources, and the error for an invalid value. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
@@ -8,7 +8,7 @@ import { variablesOf } from "../support/sandbox_env.ts";
 const WORDS = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
 
 for (const source of ["file", "environment"] as const) {
-  Deno.test(`every setting may come from the ${source}`, async () => {
+  Deno.test(`every setting can come from the ${source === "file" ? ".env" : source}`, async () => {
     await using world = portless();
     const lines = variablesOf(world.sandbox.settings);
     writeLines(world, source === "file" ? lines : {});
@@ -64,7 +64,7 @@ Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair",
   assertEquals(await nameUsed({ USERNAME: pair.username, PASSWORD: pair.password }), "grace");
 });
 
-Deno.test("a password is not sent with a user name of another source", async () => {
+Deno.test("a password is not sent with a user name from another source", async () => {
   await using world = portless();
   writeLines(world, variablesOf(world.sandbox.settings));
   await withOnly({ USERNAME: "env-user", PASSWORD: "env-pass" }, async () => {
@@ -96,7 +96,7 @@ Deno.test("an empty client secret in any source means a public client", async ()
   for (const { parameters } of world.sent) assertEquals("SECRET_HASH" in parameters, false);
 });
 
-Deno.test("an empty list of origins overrides the environment", async () => {
+Deno.test("an empty option allowedOrigins overrides API_ALLOWED_ORIGINS in the environment", async () => {
   await using world = portless();
   const { allowedOrigins: _, ...options } = world.options;
   const code = async (given: SessionOptions) => {
@@ -110,7 +110,7 @@ Deno.test("an empty list of origins overrides the environment", async () => {
   });
 });
 
-Deno.test("an empty variable does not override the .env", async () => {
+Deno.test("an empty environment variable does not override the .env", async () => {
   await using world = portless();
   writeLines(world, { API_ALLOWED_ORIGINS: "https://tiles.example" });
   await withOnly({ API_ALLOWED_ORIGINS: "" }, () => {
@@ -208,11 +208,11 @@ const endpoints: [
     {},
     "https://cognito-idp.eu-west-1.amazonaws.com",
   ],
-  // A weaker source neither completes nor replaces a part of an address.
+  // A source with lower precedence neither completes nor replaces the endpoint.
   [{ AUTH_REGION: "north-1" }, { AUTH_URL: "https://file.example" }],
   [{ AUTH_REGION: "eu-west-1" }, { AUTH_PROVIDER: "aws" }],
 ];
-Deno.test("the whole endpoint comes from the strongest source that names a part of it", async () => {
+Deno.test("the endpoint comes as a whole from the first source that sets any part of it", async () => {
   await using world = portless();
   for (const [environment, file, endpoint] of endpoints) {
     writeLines(world, file);

@@ -5,7 +5,7 @@ import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 
-/** Uses a session whose settings are these of the sandbox, changed by the test, and no others. */
+/** Calls `use` with a session that has only the settings of the sandbox, as changed by the test. */
 async function withSession(
   change: (lines: Record<string, string>) => Record<string, string>,
   variables: Record<string, string>,
@@ -16,7 +16,7 @@ async function withSession(
   await withOnly(variables, () => use(bareSession(world), world));
 }
 
-/** The error of a login that may not prompt. */
+/** The error message of a login that may not prompt. */
 async function loginMessage(session: Session): Promise<string> {
   const { code, message } = await rejection(session.login({ strategy: "environment" }));
   assertEquals(code, "MISSING_SETTINGS");
@@ -30,7 +30,7 @@ async function warnings(session: Session, text: string): Promise<string[]> {
     .map(({ message, fix }) => `${message}; ${fix}`);
 }
 
-Deno.test("a line with a colon instead of an equals sign is reported with its number", () =>
+Deno.test("a line with a colon instead of an equals sign is reported with its line number", () =>
   withSession(
     ({ API_BASE_URL, USER_POOL_ID, ...others }) => ({
       [`API_BASE_URL: ${API_BASE_URL}\nPOOL_ID : ${USER_POOL_ID}\nMINE`]: "1",
@@ -53,7 +53,7 @@ const near: [right: string, given: string][] = [
   ["API_BASE_URL", "API_URL"],
 ];
 for (const [right, given] of near) {
-  Deno.test(`${given} in the .env brings the suggestion ${right}`, () =>
+  Deno.test(`${given} in the .env leads to the suggestion ${right}`, () =>
     withSession(
       ({ [right]: value = "", ...others }) => ({ ...others, [given]: value }),
       {},
@@ -73,7 +73,7 @@ for (const [right, given] of near) {
     ));
 }
 
-Deno.test("a variable whose name is similar to a missing setting brings a suggestion", () =>
+Deno.test("an environment variable with a name similar to a missing setting leads to a suggestion", () =>
   withSession(({ APP_CLIENT_ID: _, ...lines }) => lines, { APP_CLIENTID: "a" }, async (session) => {
     assertMatch(
       await loginMessage(session),
@@ -81,7 +81,7 @@ Deno.test("a variable whose name is similar to a missing setting brings a sugges
     );
   }));
 
-// Windows itself sets USERNAME, so alone it means nothing there.
+// Windows itself sets USERNAME, so on Windows this variable alone is not reported.
 const halves = Deno.build.os === "windows" ? ["PASSWORD"] : ["PASSWORD", "USERNAME"];
 for (const half of halves) {
   const other = half === "PASSWORD" ? "USERNAME" : "PASSWORD";
@@ -103,7 +103,7 @@ Deno.test("a user name in the .env and a password in the environment are not a p
     assertMatch(await loginMessage(session), /: missing PASSWORD; /);
   }));
 
-Deno.test("a complete .env with lines of other programs brings no suggestion", () =>
+Deno.test("a complete .env with lines of other programs leads to no suggestion", () =>
   withSession(
     (lines) => ({
       ...lines,
@@ -134,7 +134,7 @@ const cut: [what: string, name: string, value: string][] = [
   ["an address with a #", "API_BASE_URL", "https://api.example.com#v1"],
 ];
 for (const [what, name, value] of cut) {
-  Deno.test(`doctor() warns of ${what} that is not in quotes`, () =>
+  Deno.test(`doctor() warns about ${what} that is not in quotes`, () =>
     withSession((lines) => ({ ...lines, [name]: value }), {}, async (session) => {
       assertEquals(session.status().warnings, []);
       const warning = `${name} in the .env ends before a #; ` +

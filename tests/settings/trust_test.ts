@@ -1,4 +1,4 @@
-/** A secret of the environment is never sent to a host that only a found `.env` names. */
+/** No secret from the environment is sent to a host that is set only in a `.env` found by search. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
@@ -14,7 +14,7 @@ import { commandLine, printing } from "../support/token_command.ts";
 
 const CLI_PATH = MOD_PATH.replace("mod.ts", "src/cli.ts");
 
-/** A sandbox of the user, and a folder with a `.env`. */
+/** The user's sandbox, and a folder in which a test writes a `.env`. */
 interface World {
   readonly sandbox: Sandbox;
   /** The settings of the sandbox without user name and password. */
@@ -42,7 +42,7 @@ async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
   });
 }
 
-/** A host of someone else, which should receive nothing. */
+/** Starts a host of someone else, which must receive nothing. */
 function startStranger() {
   return startTcpCapture(Array.from({ length: 60 }, () => rawAnswer(200, "{}")));
 }
@@ -120,7 +120,7 @@ for (const secrets of SECRETS) {
   const hasStore = secrets.includes("AUTH_STORE");
   testNeeding(
     hasStore ? NO_REDIS : undefined,
-    `only a .env that the user names gets the environment's ${secrets}`,
+    `only hosts in a .env that AUTH_ENV_FILE specifies receive the environment's ${secrets}`,
     () =>
       inWorld(async (world) => {
         const { folder, own, run, sandbox } = world;
@@ -133,9 +133,9 @@ for (const secrets of SECRETS) {
           AUTH_URL: stranger.url,
           API_BASE_URL: stranger.url,
           API_ALLOWED_ORIGINS: stranger.url,
-          // Not a secret of the user.
+          // This client secret is the stranger's, not the user's.
           APP_CLIENT_SECRET: "planted-client-secret-1",
-          // The address of a store is easy to guess; it is never read from a file.
+          // A stranger could guess the address of the store, but it is never read from a file.
           ...(env.AUTH_STORE && { AUTH_STORE: env.AUTH_STORE }),
         });
         const before = sandbox.requests.length;
@@ -159,7 +159,7 @@ for (const secrets of SECRETS) {
   );
 }
 
-Deno.test("a child process uses the token and the .env of its parent, even after a save is undone", () =>
+Deno.test("a child process uses its parent's token and .env, even if the parent's save was undone", () =>
   inWorld(async ({ folder, own, run, token }) => {
     await writeEnv(folder, own);
     const child = `import { fetchJson } from ${JSON.stringify(MOD_PATH)};
@@ -177,7 +177,7 @@ Deno.test("a child process uses the token and the .env of its parent, even after
 
 type Variables = Record<string, string>;
 
-/** Attempts to send a token of the environment to a stranger's host, which the file names. */
+/** Attempts to send a token from the environment to a stranger's host that is set in the file. */
 const STORIES: Record<string, {
   env(world: World): Variables | Promise<Variables>;
   file(host: string, world: World): Variables;
@@ -205,7 +205,7 @@ const STORIES: Record<string, {
       `await attempt(mod.authFetch("/x")); mod.status();
       mod.configure({ exportEnv: "none" }); await attempt(mod.authFetch("/x"));`,
   },
-  "a call while the file contains unusable tokens": {
+  "unusable tokens in the file": {
     env: ({ sandbox, token }) => ({ AUTH_URL: sandbox.authUrl, ACCESS_TOKEN: token }),
     file: (host) => ({
       API_BASE_URL: host,
@@ -217,7 +217,7 @@ const STORIES: Record<string, {
       await attempt(mod.authFetch("/v1/whoami"));
       mod.configure({}); await attempt(mod.authFetch("/x"));`,
   },
-  "an origin that is added to the file later": {
+  "an origin that is added later": {
     env: ({ sandbox, token }) => ({ API_BASE_URL: sandbox.apiUrl, ACCESS_TOKEN: token }),
     file: () => ({ MINE: "1" }),
     script: (host) =>
@@ -226,7 +226,7 @@ const STORIES: Record<string, {
       await attempt(mod.authFetch("${host}/x")); mod.status();
       await attempt(mod.authFetch("${host}/x"));`,
   },
-  "login({ portalToken }), where no prompt names a host": {
+  "login({ portalToken }) without a prompt": {
     env: ({ token }) => ({ ACCESS_TOKEN: token }),
     file: (host) => ({ API_BASE_URL: host }),
     script: (_, { token }) =>
@@ -236,7 +236,7 @@ const STORIES: Record<string, {
 };
 
 for (const [title, { env, file, script }] of Object.entries(STORIES)) {
-  Deno.test(`the hosts in a found .env get no token of the environment by ${title}`, () =>
+  Deno.test(`hosts in a .env found by search get no token of the environment: ${title}`, () =>
     inWorld(async (world) => {
       await using stranger = startStranger();
       await writeEnv(world.folder, file(stranger.url, world));
@@ -246,13 +246,13 @@ for (const [title, { env, file, script }] of Object.entries(STORIES)) {
         console.log("DONE");`;
       assertEquals(await world.run(source, await env(world)), "DONE");
       assertEquals(stranger.requests.length, 0);
-      // Nothing from the environment is saved in a file that was only found.
+      // The token of the environment is not saved in a file that was found by search.
       const saved = await Deno.readTextFile(`${world.folder}/.env`);
       assertEquals(saved.includes(world.token), false);
     }));
 }
 
-Deno.test("a token in a found .env does not replace the user's own in the environment", () =>
+Deno.test("a token in a .env found by search does not replace the token in the environment", () =>
   inWorld(async ({ folder, own, run, token }) => {
     const [, claims = ""] = token.split(".");
     const bytes = Uint8Array.fromBase64(claims, { alphabet: "base64url" });
@@ -268,7 +268,7 @@ Deno.test("a token in a found .env does not replace the user's own in the enviro
 
 const CALL = `console.log((await mod.fetchJson("/v1/whoami")).username);`;
 
-Deno.test("login() uses a found .env despite an expired or a superseded token in the environment", () =>
+Deno.test("login() uses a .env found by search if the environment's token is expired or superseded", () =>
   inWorld(async ({ folder, run, sandbox, token }) => {
     const { clientId, username } = sandbox.settings;
     const expired = jwt({ client_id: clientId, username, iat: 1_000, exp: 2_000 });
@@ -279,7 +279,7 @@ Deno.test("login() uses a found .env despite an expired or a superseded token in
     }
   }));
 
-Deno.test("the hosts in a found .env may receive a password that the code passes", () =>
+Deno.test("hosts in a .env found by search may receive a password that the code passes", () =>
   inWorld(async ({ folder, own, run, sandbox: { settings } }) => {
     await writeEnv(folder, own);
     const account = { username: settings.username, password: settings.password };

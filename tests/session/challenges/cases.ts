@@ -1,6 +1,6 @@
 /**
- * The further steps of a login as data, for all ways to answer them. The tests of the kernel and of
- * the command line use it, too.
+ * Logins with further steps, as data for each way to give the answers. The tests of the kernel and
+ * of the command line use these cases, too.
  */
 import { type Answers, type Challenge, ChallengeError, type SessionStatus } from "../../../mod.ts";
 import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
@@ -18,12 +18,12 @@ export interface Turn {
   readonly attempt?: number;
   /** The text that a person reads. */
   readonly says: RegExp;
-  /** The additional prompts. */
+  /** The prompt for an attribute that the provider also requires. */
   readonly alsoAsks?: string;
   answer(sandbox: Sandbox): Answers | Promise<Answers>;
 }
 
-/** A login with further steps, the same for all ways to answer them. */
+/** A login with further steps. Every way to give the answers uses the same cases. */
 export interface ChallengeCase {
   readonly title: string;
   readonly user: Pick<NewUser, "challenge" | "email" | "phone">;
@@ -35,7 +35,7 @@ export interface ChallengeCase {
 /** The user name in all cases. */
 export const USERNAME = "ada";
 
-/** Made at run time, to satisfy the provider's policy. */
+/** A random password that satisfies the provider's policy. */
 export const NEW_PASSWORD = `Aa1!${crypto.randomUUID()}`;
 
 const newest = (sandbox: Sandbox) => sandbox.codes.at(-1)?.code ?? "";
@@ -58,7 +58,7 @@ const setup: Turn = {
 const mail: Turn = {
   challenge: "EMAIL_OTP",
   says: /^Code that was sent by e-mail to a\*\*\*@e\*\*\*:$/,
-  // With blanks, as copied from an e-mail.
+  // The code contains blanks, as if it were copied from an e-mail.
   answer: (sandbox) => ({ EMAIL_OTP_CODE: ` ${newest(sandbox).replace(/(.{4})/, "$1 ")}` }),
 };
 const sms = (name: "SMS_MFA" | "SMS_OTP"): Turn => ({
@@ -83,7 +83,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [newPassword],
   },
   {
-    title: "a new password that the policy refuses, and an attribute",
+    title: "a new password that the policy accepts on retry, and an attribute",
     user: { challenge: "NEW_PASSWORD_REQUIRED" },
     turns: [
       {
@@ -104,19 +104,23 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   { title: "a code by SMS", user: { challenge: "SMS_MFA", phone }, turns: [sms("SMS_MFA")] },
   { title: "a code by e-mail", user: { challenge: "EMAIL_OTP", email }, turns: [mail] },
   {
-    title: "a code by SMS in place of a password",
+    title: "a code by SMS instead of a password",
     user: { challenge: "SMS_OTP", phone },
     turns: [sms("SMS_OTP")],
   },
-  { title: "a code of an app", user: { challenge: "SOFTWARE_TOKEN_MFA" }, turns: [app] },
   {
-    title: "a choice, and the code by e-mail",
+    title: "a code from an authenticator app",
+    user: { challenge: "SOFTWARE_TOKEN_MFA" },
+    turns: [app],
+  },
+  {
+    title: "a choice, and the code by the chosen method",
     user: { challenge: "SELECT_MFA_TYPE", phone, email },
     turns: [select("EMAIL_OTP", "1 SOFTWARE_TOKEN_MFA, 2 SMS_MFA, 3 EMAIL_OTP"), mail],
   },
-  { title: "the setup of an app", user: { challenge: "MFA_SETUP" }, turns: [setup] },
+  { title: "the setup of an app for codes", user: { challenge: "MFA_SETUP" }, turns: [setup] },
   {
-    title: "a question of the provider's own, answered wrongly once",
+    title: "a custom question with a wrong and a correct answer",
     user: { challenge: "CUSTOM_CHALLENGE" },
     turns: ["no", "Weather Data Platform"].map((ANSWER) => ({
       challenge: "CUSTOM_CHALLENGE",
@@ -125,7 +129,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     })),
   },
   {
-    title: "a new password, then the setup of an app",
+    title: "a new password, then the setup of an app for codes",
     user: { challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"], email },
     turns: [
       newPassword,
@@ -138,7 +142,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     ],
   },
   {
-    title: "a wrong code, an expired one, the right one",
+    title: "a wrong code, a used code and the correct code",
     before: "a code by e-mail",
     user: { challenge: "EMAIL_OTP", email },
     turns: [
@@ -188,7 +192,7 @@ export async function respondTo(
   }
 }
 
-/** A world whose session logs in as the user of a case. */
+/** Makes a session that logs in as this user of the sandbox. */
 export function worldOf(user: ChallengeCase["user"], options: PortlessOptions = {}) {
   const password = crypto.randomUUID();
   const session = { username: USERNAME, password, ...options.session };

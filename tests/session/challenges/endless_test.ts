@@ -9,7 +9,7 @@ import {
   rejection,
 } from "../../support/portless.ts";
 
-/** A provider that requires one further step after the other, and takes so long for each response. */
+/** A provider that takes this time for each response and requires `steps` further steps. */
 function endless(secondsEach: number, options: PortlessOptions = {}, steps = Infinity): Portless {
   const world: Portless = portless({
     ...options,
@@ -27,7 +27,7 @@ function endless(secondsEach: number, options: PortlessOptions = {}, steps = Inf
 
 const onChallenge = () => ({ ANSWER: "an answer" });
 
-Deno.test("a login stops after 20 further steps", async () => {
+Deno.test("login() fails if the provider requires more than 20 further steps", async () => {
   await using world = endless(0);
   const error = await rejection(world.session.login({ onChallenge }));
   assertEquals(error.code, "UNEXPECTED_RESPONSE");
@@ -35,7 +35,7 @@ Deno.test("a login stops after 20 further steps", async () => {
   assertEquals(world.sent.length, 21);
 });
 
-Deno.test("each request of a login has its own time limit, which excludes the time for an answer", async () => {
+Deno.test("each request of a login has its own time limit, which excludes the user's time to answer", async () => {
   const slowly = (answer: () => unknown) => () => {
     world.clock.advance(120);
     return answer();
@@ -49,7 +49,7 @@ Deno.test("each request of a login has its own time limit, which excludes the ti
   assertEquals(world.sent.length, 8);
 });
 
-Deno.test("a challenge with names of object members or values that are not text is read", async () => {
+Deno.test("login() reads a challenge with names such as constructor and with values that are not text", async () => {
   const odd = {
     userAttributes: { toString: 1, email: "ada@example.org" },
     requiredAttributes: '["userAttributes.email","userAttributes.constructor","toString"]',
@@ -73,12 +73,12 @@ const list = (length: number, name: (at: number) => string) =>
 
 for (
   const [what, ChallengeName, ChallengeParameters] of [
-    ["parts", "CUSTOM_CHALLENGE", many(300, (at) => `part${at}`)],
+    ["parameters", "CUSTOM_CHALLENGE", many(300, (at) => `part${at}`)],
     ["attributes", "NEW_PASSWORD_REQUIRED", { requiredAttributes: list(120, (at) => `a${at}`) }],
     ["choices", "SELECT_MFA_TYPE", { MFAS_CAN_CHOOSE: list(5_000, () => "SMS_MFA") }],
   ] as const
 ) {
-  Deno.test(`a challenge with many ${what} causes an error of readable length`, async () => {
+  Deno.test(`the error for a challenge with many ${what} has a readable length`, async () => {
     const answer = { ChallengeName, ChallengeParameters, Session: "a-session" };
     await using world = portless({ provider: () => Response.json(answer) });
     const { challenge: { asks, parameters }, message } = await stopped(world);

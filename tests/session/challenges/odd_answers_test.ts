@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { USERNAME, worldOf } from "./cases.ts";
 
-Deno.test("another code may be entered if the provider does not verify the key of an app", async () => {
+Deno.test("login() asks for another code if the provider does not verify an app's key", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   let count = 0;
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -22,7 +22,7 @@ Deno.test("another code may be entered if the provider does not verify the key o
   assertEquals([status.state, refusals], ["valid", [undefined, "it was not verified"]]);
 });
 
-Deno.test("the answer that completes the setup of an app contains no code", async () => {
+Deno.test("the answer that completes the setup of an authenticator app contains no code", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   await world.session.login({
     onChallenge: async () => ({ SOFTWARE_TOKEN_MFA_CODE: await world.sandbox.totp(USERNAME) }),

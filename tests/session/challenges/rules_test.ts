@@ -20,7 +20,7 @@ import { brokenConnection } from "../../support/answers.ts";
 
 const AT_ONCE = { strategy: "environment" } as const;
 
-Deno.test("an answer that does not fit its challenge is a TypeError and not sent", async () => {
+Deno.test("an answer that does not fit its challenge causes a TypeError and is not sent", async () => {
   await using world = worldOf({ ...BY_MAIL, challenge: ["EMAIL_OTP", "SELECT_MFA_TYPE"] });
   const error = await stopped(world);
   const before = world.sandbox.requests.length;
@@ -58,7 +58,7 @@ Deno.test("the third rejected answer ends the login", async () => {
   assertEquals(world.sandbox.requests.length, before);
 });
 
-Deno.test("an answer after three minutes is CHALLENGE_EXPIRED, and another login works", async () => {
+Deno.test("an answer after three minutes fails with CHALLENGE_EXPIRED, and another login works", async () => {
   await using world = worldOf(BY_MAIL);
   const error = await stopped(world);
   world.clock.advance(181);
@@ -96,7 +96,7 @@ for (const [what, fault, state, sent] of FAULTS) {
     };
     const error = await rejection(world.another({ fetch }).login(AT_ONCE)) as ChallengeError;
     assertEquals([await outcome(error.respond(codeByMail(world))), count], [state, sent]);
-    // The user may send it again.
+    // The user may send the answer again.
     if (state !== "valid") assertEquals(await outcome(error.respond(codeByMail(world))), "valid");
   });
 }
@@ -116,7 +116,7 @@ Deno.test("an answer after a rejected one contains the provider's latest session
   assertEquals(world.sent.slice(1).map(({ body }) => body.Session), ["first", "first", "latest"]);
 });
 
-Deno.test("an answer contains the user name that the provider knows, with its hash", async () => {
+Deno.test("for a login with an alias, an answer contains the provider's user name and its SECRET_HASH", async () => {
   const sandbox = { aliasSignIn: true, challenge: ["SMS_MFA", "CUSTOM_CHALLENGE"] };
   await using world = portless({ sandbox });
   const status = await respondTo(
@@ -139,7 +139,7 @@ const ELSEWHERE: [string, RegExp][] = [
   ["SOMETHING_NEW", /does not know that step/],
 ];
 for (const [challenge, said] of ELSEWHERE) {
-  Deno.test(`the error for ${challenge} says what to do`, async () => {
+  Deno.test(`the error for the challenge ${challenge} says what to do`, async () => {
     await using world = worldOf({ challenge });
     const onChallenge = () => {
       throw new Error("there is nothing to answer");
@@ -154,7 +154,7 @@ for (const [challenge, said] of ELSEWHERE) {
   });
 }
 
-Deno.test("the key for an app is shown only once, as text and as an address", async () => {
+Deno.test("the key for an authenticator app is shown only once, as text and as an otpauth address", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   const { challenge, fix } = await stopped(world);
   assertMatch(
@@ -184,7 +184,7 @@ Deno.test("the key for an app is shown only once, as text and as an address", as
 
 Deno.test("a login that is aborted while an answer is being sent changes nothing", async () => {
   await using world = worldOf(BY_MAIL);
-  // Nor does a wrong clock become a warning.
+  // The aborted login must not add a warning about this wrong clock, either.
   world.clock.jump(7_200);
   const leave = new AbortController();
   const reason = new Error("left");
@@ -199,7 +199,7 @@ Deno.test("a login that is aborted while an answer is being sent changes nothing
   });
   assertEquals(await rejection(login), reason);
   held?.release();
-  // The late response has arrived by then.
+  // After this turn, the late response has arrived.
   await new Promise((resolve) => setTimeout(resolve));
   for (const session of [world.session, world.another()]) {
     const { state, warnings } = session.status();
@@ -222,7 +222,7 @@ Deno.test("an answer is refused while an earlier one is being sent", async () =>
   assertEquals(await outcome((refused as ChallengeError).respond(codeByMail(world))), "valid");
 });
 
-Deno.test("an error thrown by onChallenge ends the login and is passed on", async () => {
+Deno.test("login() ends with the error that onChallenge throws", async () => {
   await using world = worldOf(BY_MAIL);
   const reason = new Error("no phone at hand");
   const onChallenge = () => Promise.reject(reason);

@@ -80,7 +80,7 @@ const WAYS: Record<string, (world: World, turns: readonly Turn[]) => Promise<unk
 
 for (const [way, login] of Object.entries(WAYS)) {
   for (const each of CHALLENGE_CASES) {
-    Deno.test(`login() succeeds after ${each.title}, answered by ${way}`, async () => {
+    Deno.test(`login() succeeds after ${each.title} (answers from ${way})`, async () => {
       await using world = worldOf(each.user);
       const earlier = earlierTurns(each);
       if (earlier.length > 0) await login(world, earlier);
@@ -91,7 +91,7 @@ for (const [way, login] of Object.entries(WAYS)) {
   }
 }
 
-Deno.test("prompts repeat after two different passwords or an invalid choice, and end without an answer", async () => {
+Deno.test("login() asks again after different passwords or an invalid choice, and ends without an answer", async () => {
   const stories: [ChallengeCase["user"], (string | null)[], RegExp, string][] = [
     [
       { challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" },

@@ -20,25 +20,28 @@ const CASES: [string, SessionOptions["tokenCommand"], RegExp][] = [
   ],
   ["fails and prints a secret", printing("", 1, `rejected ${HIDDEN}`), WITHHELD],
   ["fails and repeats the password", printing("", 1, "wrong: Pass-word-1"), WITHHELD],
-  ["prints noise", printing(`Welcome to the cluster\n${HIDDEN}`), NO_TOKEN],
+  ["prints text before the token", printing(`Welcome to the cluster\n${HIDDEN}`), NO_TOKEN],
   ["prints nothing", printing(""), NO_TOKEN],
-  ["prints other JSON", json({ token: HIDDEN }), NO_TOKEN],
-  ["prints an odd time", json({ access_token: HIDDEN, expires_at: 17 }), NO_TOKEN],
-  ["prints much, and then a token", scriptCommand(late, HIDDEN), TOO_LONG],
+  ["prints JSON without access_token", json({ token: HIDDEN }), NO_TOKEN],
+  ["prints an invalid expires_at", json({ access_token: HIDDEN, expires_at: 17 }), NO_TOKEN],
+  ["prints more than 256 KiB before the token", scriptCommand(late, HIDDEN), TOO_LONG],
   [
     "prints an expired token",
     printing(jwt({ exp: Date.now() / 1_000 - 600, iat: 1 })),
     /token that expired 10 minutes ago by this computer's clock/,
   ],
-  ["has an open quote", "ssh 'node", /a quote is not closed/],
+  ["has an unclosed quote", "ssh 'node", /a quote is not closed/],
 ];
 for (const [what, tokenCommand = "", message] of CASES) {
-  Deno.test(`a token command that ${what} is an error without secrets`, async () => {
+  Deno.test(`the error for a token command that ${what} contains no secret`, async () => {
     const password = "Pass-word-1";
     const session = createSession({ apiBaseUrl: "https://api.example", password, tokenCommand });
     const error = await rejection(session.authFetch("/v1/stations"));
     assertMatch(error.message, message);
-    assertEquals(error.code, what === "has an open quote" ? "INVALID_SETTING" : "TOKEN_COMMAND");
+    assertEquals(
+      error.code,
+      what === "has an unclosed quote" ? "INVALID_SETTING" : "TOKEN_COMMAND",
+    );
     const shown = `${error.stack}${Deno.inspect(error)}`;
     for (const secret of [HIDDEN.slice(0, 12), HIDDEN.slice(-12), "Pass-word"]) {
       assertEquals(shown.includes(secret), false, what);
@@ -51,10 +54,10 @@ const BEHIND = "const { pid } = new Deno.Command(Deno.execPath(), { stdin: 'null
   "args: ['eval', 'setInterval(() => {}, 1e6)'] }).spawn();" +
   "Deno.writeTextFileSync(Deno.args[0], `${pid}`); console.log('a'.repeat(30)); Deno.exit();";
 
-Deno.test("a token command has ended even if its background process runs on", () =>
+Deno.test("a session does not wait for a background process of its token command", () =>
   inFolder(async (folder) => {
     const tokenCommand = scriptCommand(BEHIND, `${folder}/pid`);
-    // If the session waited for the background process, it would wait for all this time.
+    // If the session waited for the background process, it would wait for these ten minutes.
     const session = createSession({ tokenCommand, timeoutMs: 600_000 });
     const token = await session.accessToken();
     Deno.kill(Number(await Deno.readTextFile(`${folder}/pid`)), "SIGKILL");
@@ -72,8 +75,7 @@ const LINES: [string, shown: boolean][] = [
   ["platform-auth: There is no session; run platform-auth login first", true],
 ];
 for (const [line, shown] of LINES) {
-  const name = shown ? line : line.slice(0, 24);
-  Deno.test(`the error of a token command ${shown ? "shows" : "withholds"} the last line ${name}`, async () => {
+  Deno.test(`the error of a token command ${shown ? "shows" : "withholds"} the last line "${line.slice(0, 24)}…"`, async () => {
     const session = createSession({ tokenCommand: printing("", 1, line) });
     const { message } = await rejection(session.accessToken());
     const printed = shown ? line : "[withheld: it may contain a secret]";

@@ -15,7 +15,7 @@ const session = createSession(JSON.parse(Deno.args[0]));
 await session.refresh();
 console.log(await session.accessToken());`;
 
-/** Time enough to see a lock end, in milliseconds. */
+/** The deadline of a call, in milliseconds: short, so that its lock expires soon. */
 const DEADLINE_MS = 2_000;
 
 /** Answers the next request to the provider with a token that has this name. */
@@ -38,7 +38,7 @@ async function answer(connection: Deno.Conn, name: string, seconds = 1_800): Pro
   return AccessToken;
 }
 
-/** Starts a process that holds the lock and waits for the provider. */
+/** Calls `use` while a process holds the lock and waits for the provider. */
 async function whileAsking(
   use: (
     child: Deno.ChildProcess,
@@ -104,7 +104,7 @@ testNeeding(
 
 testNeeding(
   NO_REDIS,
-  "a process that was stopped while it held the lock keeps the newer tokens",
+  "a process that was suspended while it held the lock does not replace newer tokens",
   () =>
     whileAsking(async (child, answerIt, next, session) => {
       await stop(child, true);

@@ -16,7 +16,7 @@ export interface Cluster {
 }
 
 /**
- * Registers a test in a cluster, which needs Redis.
+ * Registers a test of sessions that share a store. The test needs Redis.
  * @param isKept Whether the store still has its data after a kill.
  */
 export function clusterTest(
@@ -46,7 +46,7 @@ export function clusterTest(
     }));
 }
 
-/** A busy machine takes longer to respond than a call with a valid token waits. */
+/** Lengthens short timeouts, because a busy machine may respond too late for them. */
 export function patient(ms: number): AbortSignal {
   return AbortSignal.timeout(ms <= 250 ? 5_000 : ms);
 }
@@ -63,6 +63,6 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The status of a call. */
+/** Makes a call, and returns the status of its response. */
 export const call = (session: { authFetch: ReturnType<typeof createSession>["authFetch"] }) =>
   statusOf(session.authFetch("/v1/whoami"));

@@ -5,7 +5,7 @@ import { rejection } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
 import { type Cluster, clusterTest } from "./in_cluster.ts";
 
-/** A session without a user name in its settings, with the store's address. */
+/** A session whose settings contain no user name. `hash` selects the account in the store. */
 function unnamed({ world, store }: Cluster, hash: string, more: SessionOptions = {}) {
   const { username: _, password: __, ...options } = world.options;
   return createSession({ ...options, ...store, store: `${store.store}${hash}`, ...more });
@@ -13,7 +13,7 @@ function unnamed({ world, store }: Cluster, hash: string, more: SessionOptions =
 
 const OTHER_ACCOUNT = /keeps the session of \w+, and this login is for another account; /;
 
-clusterTest("a login of another user replaces no session in the store", async (cluster) => {
+clusterTest("login() refuses to replace another user's session in the store", async (cluster) => {
   const { world } = cluster;
   const grace = { username: "grace", password: "Another-Password-1" };
   world.sandbox.addUser(grace);
@@ -36,7 +36,7 @@ clusterTest("a login of another user replaces no session in the store", async (c
 });
 
 clusterTest(
-  "a portal string of another account replaces no session in the store",
+  "login() refuses a portal string of another account than the store's session",
   async ({ session, world }) => {
     await session().login();
     const one = session();
@@ -48,7 +48,7 @@ clusterTest(
       true,
       await session().accessToken(),
     ]);
-    // A portal string of this account is accepted, and after a logout any.
+    // A portal string of the same account is accepted. After a logout, so is one of any account.
     const own = await world.sandbox.portalToken();
     assertEquals((await one.login({ portalToken: own })).source, "portal");
     await one.logout();

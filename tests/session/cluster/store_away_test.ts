@@ -3,14 +3,14 @@ import { portless, rejection } from "../../support/portless.ts";
 import { call, clusterTest } from "./in_cluster.ts";
 
 clusterTest(
-  "a session works without its store, and saves later what it could not write",
+  "a session works while its store is down, and repeats failed writes once it is back",
   async ({ server, session, world }) => {
     const [one, other] = [session(), session()];
     await one.login();
     await call(other);
     await server.kill();
     assertEquals(await call(one), 200);
-    // Still valid, although a refresh is due.
+    // The token is still valid, although a refresh is due.
     world.clock.advance(1_700);
     assertEquals([await call(one), world.refreshes()], [200, 0]);
     const status = one.status();
@@ -31,7 +31,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a store that lost its data gets the session back from any process",
+  "any process restores the session in a store that lost its data",
   async ({ server, session, world }) => {
     const [one, other] = [session(), session()];
     await one.login();
@@ -46,7 +46,7 @@ clusterTest(
   { isKept: false },
 );
 
-/** No server listens there. */
+/** An address at which no server listens. */
 const NOBODY = "redis://127.0.0.1:9";
 const AWAY = "STORE_UNREACHABLE";
 
@@ -68,7 +68,7 @@ Deno.test("a call waits for an unreachable store for most of its deadline", asyn
     await waited(() => fails(session.accessToken())),
     await waited(() => fails(session.refresh())),
     await waited(() => fails(session.logout())),
-    // Only the store knows whether there is a token for this session.
+    // This session has no token in memory, so only the store can contain one.
     await waited(() => fails(world.another({ store: NOBODY, timeoutMs: 8_000 }).accessToken())),
   );
   for (const each of waits) assert(each > 4_000 && each <= 8_000, waits.join());

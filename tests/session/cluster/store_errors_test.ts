@@ -6,7 +6,7 @@ import { call, clusterTest } from "./in_cluster.ts";
 const credentials = (url: string, text: string) => url.replace("//", `//${text}@`);
 const SAME = (url: string) => url;
 
-/** What a server does, the command that makes it do so, the address that is used, and the message. */
+/** Each problem of a server, the command that causes it, the address to use, and the message. */
 const TROUBLES: [what: string, line: string, address: (url: string) => string, message: RegExp][] =
   [
     [
@@ -65,7 +65,7 @@ const CHANGES = [
 ];
 
 clusterTest(
-  "a record with another key, or that another program changed, is ignored with the reason",
+  "a session ignores a store record with another key or with another program's changes",
   async ({ server, session }) => {
     const reader = (storeKey?: string) => session(storeKey === undefined ? {} : { storeKey });
     const assertIgnored = async (storeKey?: string) => {

@@ -48,7 +48,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a process that was suspended during a request to the store sends it again",
+  "a process that was suspended during a request to the store repeats the request",
   async ({ session, world }) => {
     await session().login();
     let requests = 0;
@@ -65,7 +65,7 @@ clusterTest(
 );
 
 clusterTest(
-  "the permissions in docs/clusters.md are sufficient, and each is needed",
+  "the permissions in docs/clusters.md are sufficient, and each one is necessary",
   async ({ server, session, world }) => {
     const page = await Deno.readTextFile(
       new URL("../../../docs/clusters.md", import.meta.url),

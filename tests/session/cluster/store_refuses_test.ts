@@ -3,7 +3,7 @@ import { rejection } from "../../support/portless.ts";
 import { clusterTest } from "./in_cluster.ts";
 
 clusterTest(
-  "doctor() finds a store that accepts no writes, and leaves nothing in one that does",
+  "doctor() reports a store that accepts no writes, and leaves no data in a writable store",
   async ({ server, session, world }) => {
     const one = session();
     const storeCheck = async () => {
@@ -12,19 +12,19 @@ clusterTest(
     };
     const { level, message } = await storeCheck() ?? {};
     assertEquals([level, message], ["ok", "reachable, with no session"]);
-    // Its lock expires at once.
+    // The lock that doctor() took expires at once.
     while (!(await server.tell("DBSIZE")).startsWith(":0"));
     await one.login();
     await server.tell("CONFIG SET maxmemory 1");
     assertEquals((await storeCheck())?.level, "fail");
-    // The store can still be read, so its token is tried at the API.
+    // The store can still be read, so doctor() tries the stored token at the API.
     const token = (await session().doctor()).checks.find(({ name }) => name === "token");
     assertEquals([token?.level, world.refreshes()], ["ok", 0]);
   },
 );
 
 clusterTest(
-  "the error of a logout says what is left in a store that accepts no writes",
+  "the error of logout() says that tokens remain in a store that accepts no writes",
   async ({ server, session }) => {
     const one = session();
     await one.login();
@@ -38,7 +38,7 @@ clusterTest(
       /on all devices; the store at \S+ still contains the tokens\)/,
     );
     await server.tell("CONFIG SET maxmemory 0");
-    // This repeats the failed write.
+    // The second logout repeats the failed write.
     assertEquals((await each.logout()).state, "none");
     await one.login({ force: true });
     await server.tell("CONFIG SET maxmemory 1");

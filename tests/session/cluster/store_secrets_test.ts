@@ -23,15 +23,15 @@ clusterTest(
     await one.refresh();
     const places = { wire: wire.heard(), database: await server.dump() };
     for (const [place, text] of Object.entries(places)) {
-      assert(text.includes("platform-auth:2:{"), `${place}: the key is there`);
-      // A part of a secret would be enough, also in base64.
+      assert(text.includes("platform-auth:2:{"), `${place} contains the record's key`);
+      // Not even a part of a secret may appear, neither plain nor in base64.
       for (const secret of [...tokens, "ACCESS_TOKEN", "REFRESH_TOKEN", store.storeKey ?? ""]) {
         for (const part of [secret, btoa(secret)]) {
           assertEquals(text.includes(part.slice(0, 24)), false, `${place} shows a secret`);
         }
       }
     }
-    // Without encryption, the recording contains the secrets.
+    // Without encryption, the recording contains the token, so the recording works.
     const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
     await plain.login();
     assert(wire.heard().includes(await plain.accessToken()));
@@ -39,7 +39,7 @@ clusterTest(
 );
 
 clusterTest("a store key works in both base64 alphabets", async ({ session }) => {
-  // All characters in which the two alphabets differ.
+  // The encoded bytes contain all characters in which the two alphabets differ.
   const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
   const plain = bytes.toBase64();
   assertMatch(plain, /^[+/]{40,}.*=$/);
@@ -79,7 +79,7 @@ testNeeding(
 
 Deno.test("a session warns that a store over TLS without a key contains unencrypted tokens", () =>
   inFolder(async (folder) => {
-    // No server listens there. The address is this machine's, but is not a loopback name.
+    // No server listens at this address. It belongs to this machine, but is not a loopback name.
     const script = `
       import { createSession } from ${JSON.stringify(MOD_URL)};
       for (const storeKey of ["", ${JSON.stringify(newStoreKey())}]) {

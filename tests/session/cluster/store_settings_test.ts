@@ -15,20 +15,24 @@ const NO_ADDRESS =
 const NO_KEY = /not a key of 43 characters; generate one with/;
 const LOCAL = "redis://127.0.0.1";
 const CASES: [what: string, options: SessionOptions, message: RegExp, code?: string][] = [
-  ["an address without a scheme", { store: "127.0.0.1:6379" }, NO_ADDRESS],
-  ["a query in its address", { store: `${LOCAL}/0?password=Gehe1m` }, NO_ADDRESS],
-  ["an unescaped %", { store: "redis://:Gehe1m%word@127.0.0.1" }, NO_ADDRESS],
-  ["plain text", { store: "redis://10.1.2.3" }, /stored there without encryption/],
-  ["a short key", { store: LOCAL, storeKey: "c2hvcnQ" }, NO_KEY],
+  ["a store address without a scheme", { store: "127.0.0.1:6379" }, NO_ADDRESS],
+  ["a query in the store address", { store: `${LOCAL}/0?password=Gehe1m` }, NO_ADDRESS],
+  ["an unescaped % in the store address", { store: "redis://:Gehe1m%word@127.0.0.1" }, NO_ADDRESS],
   [
-    "a host that is not permitted",
+    "a remote store without encryption",
+    { store: "redis://10.1.2.3" },
+    /stored there without encryption/,
+  ],
+  ["a store key that is too short", { store: LOCAL, storeKey: "c2hvcnQ" }, NO_KEY],
+  [
+    "a store host that is not permitted",
     { store: "rediss://store.example" },
     /: --allow-net=store.example:6379 is missing; run: deno run .*store.example/,
     "PERMISSION",
   ],
 ];
 for (const [what, options, message, code = "INVALID_SETTING"] of CASES) {
-  Deno.test(`a store with ${what} is ${code}, and nothing is sent`, async () => {
+  Deno.test(`${what} causes the error ${code} before anything is sent`, async () => {
     await using world = portless();
     const session = world.another(options);
     for (const attempt of [() => session.login(), () => call(session), () => session.logout()]) {

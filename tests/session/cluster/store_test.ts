@@ -5,7 +5,7 @@ import { notesOf, rejection } from "../../support/portless.ts";
 import { call, clusterTest } from "./in_cluster.ts";
 
 clusterTest(
-  "all machines use the session of one login, until one of them logs out",
+  "all machines use the session of one login until one of them logs out",
   async ({ server, session, world }) => {
     const { host } = new URL(server.url);
     const [one, other] = [session(), session()];
@@ -62,7 +62,7 @@ clusterTest(
     await one.login();
     world.clock.advance(31 * 86_400);
     await server.tell(`EVAL "redis.call('PERSIST', redis.call('KEYS', '*')[1])" 0`);
-    // The refresh tokens of this provider live longer.
+    // The refresh tokens of this provider last longer than 30 days.
     await one.accessToken();
     const script = "return redis.call('PTTL', redis.call('KEYS', '*')[1])";
     const answer = await server.tell(`EVAL "${script}" 0`);

@@ -13,7 +13,7 @@ const PROCESSES = rounds(4, 40);
 
 testNeeding(
   NO_REDIS,
-  `one refresh serves ${PROCESSES} processes on one expired session in a store`,
+  `${PROCESSES} processes with one expired session in a store send one refresh`,
   async () => {
     await using world = await startSandbox({
       rotateRefreshTokens: true,

@@ -7,10 +7,10 @@ import { jwt } from "../../support/answers.ts";
 import { pause } from "./in_cluster.ts";
 import { commandLine, counted, printing, scriptCommand } from "../../support/token_command.ts";
 
-/** A bare token, like one from the portal without the word `bearer`. */
+/** Removes the word `bearer` from a portal string. */
 const bare = (text: string) => text.replace("bearer ", "");
 
-Deno.test("a token command runs once for all callers, and again when its token is due", () =>
+Deno.test("a token command runs once for all callers, and again before its token expires", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -37,7 +37,7 @@ Deno.test("a token command runs once for all callers, and again when its token i
     assertEquals([world.logins(), world.refreshes()], [0, 0]);
   }));
 
-Deno.test("expires_in of a token command is more important than the claims of the token", async () => {
+Deno.test("the expires_in that a token command prints takes precedence over the token's claims", async () => {
   await using world = portless();
   const access_token = jwt({ exp: world.clock.now() / 1_000 + 9_000 });
   const printed = JSON.stringify({ access_token, expires_in: 600, token_type: "bearer" });
@@ -47,7 +47,7 @@ Deno.test("expires_in of a token command is more important than the claims of th
   assert(Math.abs(end - world.clock.now() - 600_000) < 1_000);
 });
 
-Deno.test("a 401 runs the token command again, once for each token", () =>
+Deno.test("after a 401, the session runs the token command again, once for each token", () =>
   inFolder(async (folder) => {
     await using world = portless();
     const { command, print, runs } = counted(folder);
@@ -59,7 +59,7 @@ Deno.test("a 401 runs the token command again, once for each token", () =>
     assertEquals([await call(), await call(), runs()], [401, 401, 2]);
     world.clock.advance(31);
     print(bare(await world.sandbox.portalToken()));
-    // A call ran the command once for this token; login() runs it again.
+    // For this token, a call has already run the command, but login() runs it again.
     assertEquals((await session.login()).state, "valid");
     assertEquals([await call(), runs()], [200, 3]);
   }));
@@ -105,7 +105,7 @@ for (const by of ["the deadline", "an abort"]) {
   Deno.test(`a token command that hangs is killed by ${by}`, () =>
     inFolder(async (folder) => {
       await using world = portless();
-      // It listens on a port, writes the port into a file, and runs forever.
+      // The command listens on a port, writes the port into a file, and runs forever.
       const portFile = `${folder}/port`;
       const hanging = scriptCommand(
         "const { addr } = Deno.listen({ hostname: '127.0.0.1', port: 0 });" +
@@ -128,7 +128,7 @@ for (const by of ["the deadline", "an abort"]) {
     }));
 }
 
-Deno.test("a token command or a store in a .env is not used, and the status says so", () =>
+Deno.test("a token command or a store in a .env is not used, and status() warns about it", () =>
   inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     const line = commandLine(printing("a".repeat(30)));

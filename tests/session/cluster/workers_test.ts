@@ -14,7 +14,7 @@ import { assertServedTogether, writeExpired } from "../processes/one_refresh.ts"
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { commandLine } from "../../support/token_command.ts";
 
-/** `platform-auth token --json` with this `.env`. */
+/** The command line of `platform-auth token --json` with this `.env`. */
 function tokenCommand(envFile: string): string[] {
   const run = ["run", "--quiet", "--no-prompt", "--no-lock", "-A", CLI_PATH];
   return [Deno.execPath(), ...run, "token", "--json", "--env-file", envFile];
@@ -45,7 +45,7 @@ async function assertServesWorkers(command: (envFile: string) => string[]): Prom
   });
 }
 
-Deno.test(`one refresh serves ${PROCESSES} processes that take tokens from a command`, () =>
+Deno.test(`${PROCESSES} processes that get tokens from a command cause one refresh`, () =>
   assertServesWorkers(tokenCommand));
 
 /** Runs its last arguments in a shell, as ssh does on the other machine. */
@@ -53,7 +53,7 @@ const SSH = '#!/bin/sh\nshift\nexec sh -c "$*"\n';
 
 testNeeding(
   NO_SHELL,
-  `one refresh serves ${PROCESSES} processes that take tokens over ssh`,
+  `${PROCESSES} processes that get tokens over ssh cause one refresh`,
   () =>
     inFolder(async (folder) => {
       const ssh = `${folder}/ssh`;
@@ -65,7 +65,7 @@ testNeeding(
 );
 
 Deno.test(
-  "platform-auth as its own token command does not run itself",
+  "a token command that runs platform-auth does not run itself again",
   () =>
     inFolder(async (folder) => {
       await using world = await startSandbox();

@@ -1,4 +1,4 @@
-/** Operations for devices, which the API document does not show. */
+/** Device tracking: how a login confirms its device, and how a refresh sends the device key. */
 import { assertEquals, assertMatch } from "@std/assert";
 import data from "../../support/data/device_verifiers.json" with { type: "json" };
 import { deviceVerifier } from "../../../src/provider/device.ts";
@@ -7,7 +7,7 @@ import { portless, rejection, type Sent, signedIn } from "../../support/portless
 import { errorAnswer, tokenAnswer } from "../../support/answers.ts";
 
 for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
-  Deno.test(`deviceVerifier() returns the same as Python (${at})`, async () => {
+  Deno.test(`deviceVerifier() returns the verifier that Python calculates (test vector ${at})`, async () => {
     const device = { groupKey: new Secret(groupKey), key: new Secret(deviceKey) };
     const made = await deviceVerifier(device, new Secret(password), Uint8Array.fromBase64(salt));
     assertEquals(made, { verifier, salt });
@@ -44,7 +44,7 @@ for (const UserConfirmationNecessary of [undefined, true]) {
   });
 }
 
-Deno.test("a device that the provider did not confirm is a warning, and is sent with each refresh", async () => {
+Deno.test("an unconfirmed device causes a warning at the login and is still sent with each refresh", async () => {
   const refusals = [
     () => errorAnswer("InvalidParameterException", "no such device"),
     () => new Response("<html>a login page</html>"),
@@ -63,9 +63,12 @@ Deno.test("a device that the provider did not confirm is a warning, and is sent 
 });
 
 for (
-  const [trackDevices, rotateRefreshTokens] of [[true, "get-tokens"], ["ask", true]] as const
+  const [what, trackDevices, rotateRefreshTokens] of [
+    ["rotation only with GetTokensFromRefreshToken", true, "get-tokens"],
+    ["with the user's consent", "ask", true],
+  ] as const
 ) {
-  Deno.test(`a pool that tracks devices refreshes a session (${trackDevices}, ${rotateRefreshTokens})`, async () => {
+  Deno.test(`sessions can be refreshed in a pool that tracks devices (${what})`, async () => {
     await using world = await signedIn({
       file: true,
       sandbox: { trackDevices, rotateRefreshTokens },

@@ -1,4 +1,4 @@
-/** What a logout requests of the provider, and how it reports the outcome. */
+/** The requests that a logout sends to the provider, and the outcome that it reports. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
@@ -49,7 +49,7 @@ function noteOf(status: SessionStatus): string {
 
 for (const clientSecret of [undefined, ""]) {
   const client = clientSecret === undefined ? "with" : "without";
-  Deno.test(`logout() first removes the tokens, then revokes them, ${client} a client secret`, async () => {
+  Deno.test(`logout() removes the tokens from the .env before it revokes them (${client} a client secret)`, async () => {
     const left: string[][] = [];
     await using at: Portless = await signedIn(() => {
       left.push(Object.keys(linesOf(at.envFile)));
@@ -66,7 +66,7 @@ for (const clientSecret of [undefined, ""]) {
   });
 }
 
-Deno.test("logout() ends the session here even if the provider cannot be reached", async () => {
+Deno.test("logout() ends the session locally even if the provider cannot be reached", async () => {
   await using at = await signedIn(refusedConnection);
   const status = await at.session.logout();
   assertMatch(noteOf(status), /^; not at the provider: .*: the connection was refused$/);
@@ -108,7 +108,7 @@ async function afterLogout(options: LogoutOptions, revocation = true): Promise<[
   return [outcomes.join(), note];
 }
 
-Deno.test("logout() ends copies of the session, and with everywhere all sessions of the account", async () => {
+Deno.test("logout() also ends copies of the session; with everywhere, it ends all sessions of the account", async () => {
   const over = "REFRESH_REJECTED";
   assertEquals(await afterLogout({}), [`${over},valid`, "; also at the provider"]);
   assertEquals(await afterLogout({ revoke: false }), ["valid,valid", ""]);
@@ -123,7 +123,7 @@ Deno.test("logout() ends copies of the session, and with everywhere all sessions
   );
 });
 
-Deno.test("logout({ everywhere: true }) signs out all devices with a current access token", async () => {
+Deno.test("logout({ everywhere: true }) signs out all devices, and first refreshes an expired token", async () => {
   for (const seconds of [0, 3_000]) {
     await using at = await signedIn(done);
     const first = await at.session.accessToken();
@@ -136,7 +136,7 @@ Deno.test("logout({ everywhere: true }) signs out all devices with a current acc
   }
 });
 
-Deno.test("logout({ everywhere: true }) ends its session even if other devices stay signed in", async () => {
+Deno.test("logout({ everywhere: true }) ends its session even if the provider keeps the other sessions", async () => {
   await using at = await signedIn(({ flow }) =>
     flow === "RevokeToken"
       ? new Response("")

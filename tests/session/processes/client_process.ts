@@ -1,4 +1,4 @@
-/** Processes that share a session. Run as a script, this file is one of them. */
+/** Starts processes that share a session. When run as a script, this file is such a process. */
 import {
   AuthError,
   authFetch,
@@ -19,19 +19,18 @@ export interface Report {
   readonly warnings: string[];
 }
 
-/** A process that was started. */
 export interface ClientProcess {
-  /** Resolves when the process is about to work, or has begun. */
+  /** Resolves when the process waits for `go()` or, with `churn`, after its first login. */
   readonly ready: Promise<void>;
-  /** Lets it begin. */
+  /** Lets the process make its calls. */
   go(): Promise<void>;
-  /** Its report at the end. */
+  /** The report that the process prints after its calls. */
   readonly report: Promise<Report>;
   kill(signal: Deno.Signal): void;
   readonly ended: Promise<Deno.CommandStatus>;
 }
 
-/** The options of its session, or where its default session finds its settings. */
+/** Options for `createSession()`, or the folder and the environment of the default session. */
 export type ClientOptions = SessionOptions | {
   readonly cwd: string;
   readonly env: Record<string, string>;

@@ -6,7 +6,7 @@ import { inFolder, MOD_PATH, namesIn, startScript } from "../../support/child_de
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { rounds } from "../../support/property.ts";
 
-/** 60 MB; 300 in the long run. */
+/** 60 MB, or 300 MB with SOAK set. */
 const SIZE = rounds(60, 300) * 1_000_000;
 const DROP_AFTER = 20_000_000;
 const MOST_MEMORY = 64 * 1_048_576;
@@ -34,7 +34,7 @@ async function partOf(folder: string, size: number): Promise<void> {
 }
 
 Deno.test(
-  "the next process resumes a killed download with constant memory",
+  "a new process resumes the download of a killed process, with constant memory",
   () =>
     inFolder(async (folder) => {
       await using sandbox = await startSandbox();
@@ -65,7 +65,7 @@ Deno.test(
         server.asked.reduce((sum, { sent }) =>
           sum + sent, 0),
         SIZE,
-        "no byte twice",
+        "no byte is sent twice",
       );
       const whole = await Deno.readFile(`${folder}/data.bin`);
       assertEquals(Buffer.compare(whole, server.options.content), 0);

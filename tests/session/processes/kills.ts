@@ -42,7 +42,7 @@ function foreignLines(envFile: string): string[] {
   return Deno.readTextFileSync(envFile).split("\n").filter((line) => !OURS.test(line));
 }
 
-/** Asserts that the file is complete: each line of the user, and each of ours at most once. */
+/** Asserts that the `.env` contains each line of the user, and each session key at most once. */
 function assertWhole(envFile: string, foreign: string[]): void {
   assertEquals(foreignLines(envFile), foreign);
   const { values, problem } = readEnvFile(envFile);

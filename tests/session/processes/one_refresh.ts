@@ -23,7 +23,7 @@ export async function assertOneRefresh(processes: number, callsEach: number): Pr
       Array.from({ length: processes }, () => startClient("call", { envFile }, callsEach)),
       callsEach,
     );
-    // The refresh of a later process.
+    // A later process can refresh with the saved refresh token.
     assertEquals((await createSession({ envFile }).refresh()).state, "valid");
     const flows = world.requests.slice(before).map(({ authFlow, status }) =>
       `${authFlow} ${status}`
@@ -33,7 +33,7 @@ export async function assertOneRefresh(processes: number, callsEach: number): Pr
   });
 }
 
-/** Makes a `.env` with an expired access token in this folder. @returns Its path. */
+/** Writes a `.env` with an expired access token into this folder. @returns The path of the file. */
 export async function writeExpired({ settings }: Sandbox, folder: string): Promise<string> {
   const envFile = `${folder}/.env`;
   await writeEnv(folder, variablesOf(settings));

@@ -13,11 +13,12 @@ import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
 
 const [PROCESSES, CALLS] = [rounds(3, 8), rounds(10, 50)];
-Deno.test(`one refresh serves ${PROCESSES} processes of ${CALLS} calls each on one expired .env`, () =>
+Deno.test(`${PROCESSES} processes with ${CALLS} calls each send one refresh for an expired token in their .env`, () =>
   assertOneRefresh(PROCESSES, CALLS));
 
 const KILLS = rounds(8, 300);
-Deno.test(`the .env survives ${KILLS} kills at random moments`, () => assertKillsHarmless(KILLS));
+Deno.test(`a process killed at a random moment leaves a complete .env (${KILLS} kills)`, () =>
+  assertKillsHarmless(KILLS));
 
 Deno.test("a refreshed session is saved before its new token is sent", async () => {
   await using sandbox = await startSandbox({ rotateRefreshTokens: true, graceSeconds: 0 });
@@ -50,7 +51,7 @@ Deno.test("a refreshed session is saved before its new token is sent", async () 
   assertEquals(flows, [...once, ...once, ...once]);
 });
 
-Deno.test("accessToken() refreshes without the lock if another process keeps it, with a warning", async () => {
+Deno.test("if another process keeps the lock, accessToken() refreshes without it and adds a warning", async () => {
   await using world = await signedIn({ file: true });
   const { lock } = await lockEnvFile(world.envFile, 0, world.clock);
   world.clock.advance(3_000);

@@ -7,7 +7,7 @@ import { linesOf } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
 import { writeEnv } from "../../support/sandbox_env.ts";
 
-/** The deadline of the refresh, and how long its process is stopped, in milliseconds. */
+/** The deadline of the refresh, and the time for which its process is suspended, in milliseconds. */
 const DEADLINE_MS = 2_000;
 const STOPPED_MS = 2_500;
 
@@ -18,7 +18,7 @@ const status = await session.refresh().catch((error) => ({ state: error.code, so
 console.log(status.state, status.source);
 `;
 
-/** The response of a provider that replaces the refresh token with each use. */
+/** The response of a provider that replaces the refresh token at each refresh. */
 function answerWith(refreshToken: string): string {
   const AccessToken = jwt({
     sub: "ada",
@@ -30,7 +30,7 @@ function answerWith(refreshToken: string): string {
 }
 
 Deno.test(
-  "a process that was stopped past its deadline uses the response that has arrived",
+  "a process that was suspended past its deadline still uses a response that has arrived",
   () =>
     inFolder(async (folder) => {
       using provider = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -171,7 +171,7 @@ const redirecting = (store: () => Response): Api => (path, count) => {
 
 const storeFailures: [string, () => Response, number, RegExp][] = [
   [
-    "refuses requests without the token",
+    "responds with 401",
     () => new Response("", { status: 401 }),
     2 * DOWN,
     /responded with 401.*support channel/,

@@ -28,7 +28,7 @@ const REFUSED = {
   "another host behind https: and backslashes": "https:\\\\evil.example\\",
   "a path with a tab inside //": "/\t/evil.example/",
   "a path with a new line inside //": "/\n/evil.example/",
-  "another host behind a user name that looks like the API": "https://api.example@evil.example/",
+  "another host behind a user name like the API's host": "https://api.example@evil.example/",
   "the API's host with a user name and a password": "https://user:secret-word@api.example/",
   "the API's host with a user name": "https://user@api.example/",
   "a look-alike of the API's host in another script": "https://аpi.example/",

@@ -42,7 +42,7 @@ const pages: [string, string][] = [
   ["a title", BODY],
 ];
 for (const [what, page] of pages) {
-  Deno.test(`download() refuses to save a login page as CSV (begins with ${what})`, async () => {
+  Deno.test(`download() refuses to save a login page as CSV (starts with ${what})`, async () => {
     for (const size of [1, 100_000]) {
       assertMatch(
         await saved(page, "text/html; charset=utf-8", size),

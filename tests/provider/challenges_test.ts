@@ -51,7 +51,7 @@ Deno.test("each further step lists the values that its answer must contain", () 
   assertEquals(untested, [], "steps without an example");
 });
 
-Deno.test("SELECT_MFA_TYPE offers the choices that the provider lists, or a free answer without a list", () => {
+Deno.test("SELECT_MFA_TYPE offers the choices listed by the provider, or a free answer without a list", () => {
   const choicesOf = (MFAS_CAN_CHOOSE?: string) => {
     const [ask] = asksOf(
       issued("SELECT_MFA_TYPE", MFAS_CAN_CHOOSE ? { MFAS_CAN_CHOOSE } : {}),

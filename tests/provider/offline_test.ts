@@ -73,7 +73,7 @@ const unreachable: [string, string[], Record<string, string>][] = [
   ["with an unreachable registry", [], { NPM_CONFIG_REGISTRY: "http://ada:token@127.0.0.1:9/" }],
 ];
 for (const [what, flags, env] of unreachable) {
-  Deno.test(`login() sends nothing if the package that it needs is not cached (${what})`, () =>
+  Deno.test(`login() sends nothing if its package is not cached (${what})`, () =>
     inFolder(async (denoDir) => {
       const outcome = await loginOffline(`${denoDir}/empty`, flags, env);
       assertEquals([outcome.code, outcome.requests], ["PACKAGE_UNAVAILABLE", 0]);

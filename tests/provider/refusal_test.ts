@@ -29,7 +29,7 @@ const FORMS: [string, (name: string, message: string) => Canned][] = [
   ["its name in code", (code, message) => jsonAnswer({ code, message }, 400)],
 
   [
-    "its name and a URL in the header x-amzn-ErrorType",
+    "a name and a URL in x-amzn-ErrorType",
     (name, message) =>
       jsonAnswer({ message }, 400, { "x-amzn-ErrorType": `a.b#${name}:http://vendor.example/` }),
   ],

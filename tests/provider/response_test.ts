@@ -57,7 +57,7 @@ const LINE_BREAK = tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" });
 const LONG_NAME = jsonAnswer({ ChallengeName: "X".repeat(201) });
 
 const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][] = [
-  ["a response without tokens or a challenge", jsonAnswer({}), /neither tokens nor a challenge/],
+  ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
   ["an empty body", text(""), /empty body/],

@@ -14,7 +14,7 @@ type Anything = any;
 const { accessToken, password } = canaries;
 const NO_OPTIONS = [null, 5, password, true, [], () => {}];
 
-/** Calls with one argument each: values that are no options object, and the given ones. */
+/** Calls with one argument each: values that are not options objects, plus the given values. */
 const wrongOptions = (...more: unknown[]) => [...NO_OPTIONS, ...more].map((each) => [each]);
 const signals = [{ signal: 5 }, { unknown: 1 }];
 const downloads = [...NO_OPTIONS, { init: null }, { init: [] }];
@@ -84,21 +84,21 @@ Deno.test('the error of login("name", "password") says what login() takes', asyn
   assertEquals(message, "login() takes an options object, not string");
 });
 
-Deno.test("the error for an unknown option shows a similar one, and no name that may be a secret", () => {
+Deno.test("the error for an unknown option suggests a similar one, but hides a possible secret", () => {
   const refused = (options: Anything) => assertThrows(() => mod.createSession(options), TypeError);
   const named = [
     ["clientID", 'no option "clientID" (did you mean "clientId"?)'],
     ["retries", 'no option "retries"'],
-    // Names that every object has.
+    // Every object inherits this name.
     ["constructor", 'no option "constructor"'],
-    // Only tests can replace these.
+    // These options exist only for tests, so users are not told about them.
     ["random", 'no option "random"'],
     ["timeout", 'no option "timeout" (did you mean "timeoutMs"?)'],
   ] as const;
   for (const [name, said] of named) {
     assertEquals(refused({ [name]: "x" }).message, `createSession() has ${said}`);
   }
-  // A secret in the wrong place, such as in { [password]: username }.
+  // The name may be a secret that the user misplaced, such as in { [password]: username }.
   for (const name of ["secret-word", "bearer secret-word", "sécret", "x".repeat(31)]) {
     assertEquals(refused({ [name]: "x" }).message, "createSession() has no such option");
   }
@@ -121,7 +121,7 @@ Deno.test("login() throws a TypeError if the prompt returns neither text nor nul
   assertInstanceOf(await rejection(session.login({ strategy: "password" })), TypeError);
 });
 
-Deno.test("mod.ts exports every name of the contract", () => {
+Deno.test("mod.ts exports exactly the documented names", () => {
   const names = [
     "ApiError",
     "AuthError",

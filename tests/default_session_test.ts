@@ -6,7 +6,7 @@ import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, type PortlessOptions, rejection } from "./support/portless.ts";
 import { jwt } from "./support/answers.ts";
 
-/** Works with the default session in a new world, then restores the environment and the session. */
+/** Runs `work` with a configured default session, then resets the environment and the session. */
 async function withDefault(
   given: PortlessOptions,
   variables: Record<string, string | undefined>,
@@ -35,7 +35,7 @@ function mirrored(world: ReturnType<typeof portless>): (string | undefined)[][] 
   return [names.map((name) => Deno.env.get(name)), names.map((name) => lines[name])];
 }
 
-Deno.test("the environment contains the tokens that exportEnv selects until logout()", async () => {
+Deno.test("the environment contains the tokens selected by exportEnv until logout()", async () => {
   for (const exportEnv of [undefined, "access", "both"] as const) {
     await withDefault({ file: true }, {}, async (world, options) => {
       const assertMirrors = () => {
@@ -50,7 +50,7 @@ Deno.test("the environment contains the tokens that exportEnv selects until logo
       assertMirrors();
       await auth.login({ portalToken: await world.sandbox.portalToken() });
       assertMirrors();
-      // Tokens that come from the file are exported, too, even if only this option changes.
+      // Tokens from the file are exported too, even if only exportEnv changes.
       for (const envFile of [false, world.envFile] as const) {
         configure({ ...options, envFile, exportEnv: "none" });
         assertEquals(mirrored(world)[0], [undefined, undefined]);
@@ -96,7 +96,7 @@ Deno.test("a session that the provider ended leaves no token in the environment"
   });
 });
 
-Deno.test("the access token with the later iat wins, and the .env if they are equal", async () => {
+Deno.test("between .env and environment, the token with the later iat wins, or the .env if equal", async () => {
   const cases = [[-60, "file"], [0, "file"], [60, "environment"]] as const;
   for (const [offset, source] of cases) {
     await withDefault({ file: true }, {}, async (world) => {
@@ -115,7 +115,7 @@ Deno.test("the access token with the later iat wins, and the .env if they are eq
   }
 });
 
-Deno.test("a foreign token in the environment is reported, and neither sent nor removed", async () => {
+Deno.test("a foreign token in the environment is reported, but neither sent nor removed", async () => {
   const iat = Date.UTC(2025, 5, 1, 13) / 1_000;
   const later = { iat, exp: iat + 1_800 };
   const foreign: [string, (client: string) => string, RegExp][] = [
@@ -154,7 +154,7 @@ Deno.test("a foreign token in the environment is reported, and neither sent nor 
   }
 });
 
-Deno.test("a foreign token in the environment is no session if the settings name a client", async () => {
+Deno.test("the default session ignores a foreign token in the environment if a client id is set", async () => {
   await withDefault({ file: true }, {}, async (world) => {
     await withEnvironment({ ACCESS_TOKEN: "ghp_0123456789abcdefghij" }, async () => {
       assertEquals(auth.status().state, "none");
@@ -190,7 +190,7 @@ Deno.test("configure() with a wrong option throws and changes nothing", async ()
       { ...options, envFile: "" },
       { ...options, exportEnv: "all" as "both" },
     ];
-    // Before the first use of the session, and after it.
+    // Each option is tried before and after the first use of the session.
     for (const state of ["none", "valid"]) {
       for (const given of wrong) {
         assertThrows(() => configure(given), auth.ConfigError);
@@ -201,7 +201,7 @@ Deno.test("configure() with a wrong option throws and changes nothing", async ()
   });
 });
 
-Deno.test("a later token of the same user in the environment keeps the refresh token of the .env", async () => {
+Deno.test("a newer access token in the environment is used with the refresh token of the .env", async () => {
   await withDefault({ file: true }, {}, async (world, options) => {
     await world.session.login();
     configure(options);

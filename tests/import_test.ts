@@ -14,7 +14,7 @@ function serveModule(): Deno.HttpServer<Deno.NetAddr> {
   });
 }
 
-Deno.test("the imports of a module by path, by file URL and from a web server share one session", async () => {
+Deno.test("imports of the module by path, by file URL and from a web server share one session", async () => {
   await using sandbox = await startSandbox();
   await using server = serveModule();
   const { hostname, port } = server.addr;
@@ -52,7 +52,7 @@ async function forget(hostname: string, port: number): Promise<void> {
   await Deno.remove(cached, { recursive: true }).catch(() => {});
 }
 
-Deno.test("importing the module does nothing, even with all permissions", () =>
+Deno.test("importing the module has no side effects, even with all permissions", () =>
   inFolder(async (cwd) => {
     const script = `
       const used = [];

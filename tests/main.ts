@@ -1,14 +1,14 @@
 /**
  * Runs the tests: `deno task test [PART…]`, by default all parts, one after another.
  *
- * All packages are here before the first test starts: see `support/packages.ts`.
+ * All packages are fetched before the first test starts: see `support/packages.ts`.
  */
 import { preparePackages } from "./support/packages.ts";
 
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];
 /** Tests with a Deno kernel, Jupyter or Chromium. */
 const JUPYTER = ["tests/notebook/kernel", "tests/sandbox/browser", "tests/notebook/browser"];
-/** What has its own part or runs only in `.ci/run`. */
+/** Tests that have their own part or run only in `.ci/run`. */
 const NOT_CORE = [
   ...JUPYTER,
   "tests/project/bench_test.ts",
@@ -17,7 +17,7 @@ const NOT_CORE = [
   "tests/project/windows",
 ];
 
-/** What users call, run with the released files: an import map replaces the source with them. */
+/** Tests that run with the released files, with which an import map replaces the source. */
 const RELEASED = [
   "tests/project/release",
   ...Array.from(Deno.readDirSync("tests"), ({ name }) => `tests/${name}`)

@@ -31,7 +31,7 @@ function inWorld(use: (world: World) => Promise<void>): Promise<void> {
     await writeEnv(folder, variables);
     const [read = "", write = "", net = "", env = ""] = filledIn(SCRIPT_FLAGS[0] ?? [], hosts);
     const flags = { read, write, net, env };
-    // Otherwise a process that does not end would block all tests.
+    // Without this limit, a process that does not end would block all tests.
     const signal = AbortSignal.timeout(60_000);
     const run: World["run"] = (flags, env, script = SCRIPT) =>
       runScript(script, { cwd: folder, flags, signal, env: { NO_PROXY: "127.0.0.1", ...env } });
@@ -84,7 +84,7 @@ Deno.test("without --allow-net, the error suggests all flags, with both hosts", 
   }));
 
 const behindLink =
-  "if the .env is a link, the error suggests flags that include the folder behind it";
+  "if the .env is a link, the error suggests flags for the folder of the linked file too";
 
 testNeeding(NOT_ON_WINDOWS, behindLink, () =>
   inWorld(async ({ flags, folder, run }) => {
@@ -101,7 +101,7 @@ testNeeding(NOT_ON_WINDOWS, behindLink, () =>
 
 testNeeding(
   NOT_ON_WINDOWS,
-  "the error of a download into a linked folder suggests flags for the folder behind the link",
+  "the error of a download into a linked folder suggests flags for the real folder",
   () =>
     inWorld(async ({ flags, folder, run }) => {
       await inFolder(async (behind) => {

@@ -4,7 +4,7 @@ import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection, signedIn } from "./support/portless.ts";
 
-Deno.test("a session reads nothing before its first use", async () => {
+Deno.test("a session reads nothing from the disk before its first use", async () => {
   await using world = portless({ file: true });
   const sessions: Session[] = [];
   const making = await diskCalls(() => sessions.push(world.another()));
@@ -25,7 +25,7 @@ Deno.test("the first call after a restart resumes the session from the .env, wit
   assertEquals([world.logins(), world.refreshes()], [1, 1]);
 });
 
-Deno.test("a REFRESH_TOKEN alone in the .env is a session", async () => {
+Deno.test("a session resumes from a .env that contains only a REFRESH_TOKEN", async () => {
   await using world = await signedIn({ file: true });
   const { REFRESH_TOKEN } = linesOf(world.envFile);
   Deno.writeTextFileSync(world.envFile, `REFRESH_TOKEN=${REFRESH_TOKEN}\n`);
@@ -34,7 +34,7 @@ Deno.test("a REFRESH_TOKEN alone in the .env is a session", async () => {
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("a portal string in the .env is accepted as it was copied", async () => {
+Deno.test("a session accepts a portal token in the .env exactly as it was copied", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(
     world.envFile,
@@ -55,7 +55,7 @@ const OTHER_ACCOUNTS = [
   ],
 ] as const;
 for (const [what, other, reason] of OTHER_ACCOUNTS) {
-  Deno.test(`stored tokens of another ${what} are ignored, reported and kept`, async () => {
+  Deno.test(`a session ignores and reports stored tokens of another ${what}, but keeps them`, async () => {
     await using world = await signedIn({ file: true });
     const session = world.another(other);
     const { state, notices: [notice] } = session.status();
@@ -85,11 +85,11 @@ Deno.test("logout() removes the tokens from memory and .env, and leaves the othe
   assertEquals((await world.session.login()).state, "valid");
 });
 
-Deno.test("a save makes a .env that others could read private, and reports this once", async () => {
+Deno.test("saving tokens makes a .env private if others could read it, and reports this once", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
   if (Deno.build.os === "windows") {
-    // Its files have no such mode: whatever the system makes up, nothing is claimed.
+    // Files on Windows have no such mode, so the session must not report a change.
     assertEquals((await world.session.login()).notices, []);
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * Runs the long tests, `deno task soak`: far more cases than in the usual tests, and other ones each
- * time. `SEED=7` repeats the run with that seed, `SOAK=0.1` runs a tenth.
+ * Runs the long tests, `deno task soak`: far more cases than in the usual tests, and different ones
+ * each time. `SEED=7` repeats the run with that seed, `SOAK=0.1` runs a tenth.
  */
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-/** The token that `authFetch()` adds, the response to a 401, and failures on the way. */
+/** How `authFetch()` adds the token, handles a 401, and reports failures. */
 import {
   assert,
   assertEquals,
@@ -70,7 +70,7 @@ const BODIES: Record<string, () => BodyInit> = {
 };
 
 for (const [name, body] of Object.entries(BODIES)) {
-  Deno.test(`authFetch() sends a body of type ${name} again after a 401`, async () => {
+  Deno.test(`authFetch() sends a ${name} body again after a 401`, async () => {
     const bodies: (string | undefined)[][] = [];
     await using world = await signedIn({
       api: async (request) => {
@@ -149,7 +149,7 @@ Deno.test("authFetch() returns the 401 if the refresh fails, and does not try th
   assertEquals(world.refreshes(), tried);
 });
 
-Deno.test("authFetch() closes the connection of a 401 if the refresh is refused for good", async () => {
+Deno.test("authFetch() closes the connection of a 401 if the provider rejects the refresh token", async () => {
   let canceled = 0;
   await using world = await signedIn({
     api: () => new Response(new ReadableStream({ cancel: () => void canceled++ }), { status: 401 }),
@@ -199,7 +199,7 @@ Deno.test("the error for a header that cannot be sent does not quote the header"
   assertEquals(world.called, []);
 });
 
-Deno.test("an access token stays in use if only one path rejects it and its refresh is refused", async () => {
+Deno.test("a session keeps an access token that one path rejects, even if the refresh is refused", async () => {
   await using world = await signedIn({
     api: ({ url }) => new Response("", { status: url.endsWith("/closed") ? 401 : 200 }),
   });

@@ -42,7 +42,7 @@ function test(name: string, api: Api, use: (world: BatchWorld) => Promise<void>)
 }
 
 const text: Api = (path) => new Response(`text of ${path}`);
-/** Waits until other work that is due has run, so that requests overlap. */
+/** Lets other work run first, so that requests overlap. */
 const later = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
 
 function wholeIn(folder: string): string[] {
@@ -61,7 +61,7 @@ for (const concurrency of [undefined, 9]) {
     most = Math.max(most, ++running);
     if (running === wanted) together.resolve();
     await together.promise;
-    // Time in which one request too many would arrive.
+    // If too many requests were sent, the next one would arrive in this time.
     await later();
     running--;
     return new Response(`text of ${path}`);
@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  "downloadAll() lists a file that fails, without the query, and saves the others",
+  "downloadAll() lists each failed file without its query, and saves the others",
   (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
   async (world) => {
     const { folder } = world;
@@ -105,7 +105,7 @@ test(
       ["/4", `${folder}/4`],
     ], { concurrency: 1 });
     assertEquals([saved.length, counts.failed], [2, 3]);
-    // The order is that in which the downloads ended.
+    // `failed` lists the downloads in the order in which they ended.
     const told = Object.fromEntries(failed.map(({ input, file, error }) => {
       return [input, [file, (error as Error & { code?: string }).code]];
     }));
@@ -120,11 +120,11 @@ test(
 );
 
 const refusing: Api = (_, count) => new Response("x", { status: count > 6 ? 401 : 200 });
-test("downloadAll() stops if the session is over", refusing, async (world) => {
+test("downloadAll() stops if the session has ended", refusing, async (world) => {
   world.sandbox.revokeRefreshTokens();
   const error = await rejection(world.all(world.items(100)));
   assertEquals([error.name, error.code], ["SessionExpiredError", "REFRESH_REJECTED"]);
-  // The six successful requests, and one for each of the eight files that may be open.
+  // At most six successful requests, plus one for each of the eight files that may be open.
   assert(world.asked.length <= 14, `${world.asked.length}`);
   assertEquals(namesIn(world.folder), wholeIn(world.folder));
 });
@@ -132,16 +132,20 @@ test("downloadAll() stops if the session is over", refusing, async (world) => {
 const unreachable = () => {
   throw new TypeError("connection refused");
 };
-test("downloadAll() stops if the API has never responded", unreachable, async (world) => {
-  const error = await rejection(world.all(world.items(100)));
-  assertMatch(error.message, /Cannot reach .*the connection was refused/);
-  // Three tries for each of four files, and the requests already on their way.
-  assert(world.asked.length <= 16, `${world.asked.length}`);
-});
+test(
+  "downloadAll() stops if the API cannot be reached from the start",
+  unreachable,
+  async (world) => {
+    const error = await rejection(world.all(world.items(100)));
+    assertMatch(error.message, /Cannot reach .*the connection was refused/);
+    // At most three attempts for each of four files, plus the requests already in flight.
+    assert(world.asked.length <= 16, `${world.asked.length}`);
+  },
+);
 
 testNeeding(
   noTinyDisk,
-  "downloadAll() stops on a full disk and leaves the complete files",
+  "downloadAll() stops when the disk is full, and keeps the complete files",
   () =>
     onTinyDisk((folder) =>
       inBatchWorld(() => new Response("x".repeat(1_000)), async (world) => {
@@ -167,7 +171,7 @@ const redirecting = (store: () => Response): Api => (path, count) => {
 
 const storeFailures: [string, () => Response, number, RegExp][] = [
   [
-    "refuses requests without the token",
+    "responds with 401",
     () => new Response("", { status: 401 }),
     2 * DOWN,
     /responded with 401.*support channel/,
@@ -175,13 +179,13 @@ const storeFailures: [string, () => Response, number, RegExp][] = [
   [
     "is down",
     unreachable,
-    // Three tries for each of the first four files, and one for each other file.
+    // At most three attempts for each of the first four files, plus one for each other file.
     4 * 3 + DOWN - 4,
     /^Cannot reach https:\/\/store\.example, to which \S+ redirected \(/,
   ],
 ];
 for (const [what, fail, most, message] of storeFailures) {
-  const name = `downloadAll() saves the files of the API if a storage host ${what}`;
+  const name = `downloadAll() saves the API's own files even if a storage host ${what}`;
   test(name, redirecting(fail), async (world) => {
     const { counts, failed } = await world.all(world.items(DOWN + 2));
     assertEquals(counts, { saved: 2, kept: 0, failed: DOWN });
@@ -309,7 +313,7 @@ test(
 );
 
 test(
-  "downloadAll() ends when its signal aborts, and the next call resumes it",
+  "downloadAll() ends when its signal aborts, and the next call downloads the rest",
   (path, count) => path === "/5" && count <= 6 ? new Promise(() => {}) : new Response(path),
   async (world) => {
     const own = new AbortController();

@@ -29,7 +29,7 @@ async function inWorld(
   const pauses: number[] = [];
   const sleep = (ms: number) => {
     pauses.push(ms);
-    // A turn of the event loop, in which another download can continue.
+    // Yields to the event loop, so that another download can continue.
     return new Promise<void>((resolve) => setTimeout(resolve, 0));
   };
   await using world = await signedIn({
@@ -65,7 +65,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64");
 }
 
-/** Fails without printing megabytes. */
+/** Compares hashes, because a failed comparison of the contents would print megabytes. */
 function assertWhole({ file, server }: World): void {
   assertEquals(sha256(Deno.readFileSync(file)), sha256(server.options.content));
 }
@@ -76,7 +76,7 @@ Deno.test("download() survives dropped connections and expired tokens", () => {
     content,
     dropAfter: 1_000_000,
     headers: { "repr-digest": `sha-256=:${sha256(content)}:` },
-    // Each connection outlives its token.
+    // The token expires during each connection, so each second request is refused.
     instead: (_, count) => count % 2 === 0 ? "401 Unauthorized" : undefined,
   }, async (world) => {
     const { server, get, folder, pauses } = world;
@@ -125,7 +125,7 @@ test(
 );
 
 test(
-  "download() starts over if the note of the part does not match the file",
+  "download() starts over if the .note of an interrupted download does not match the file",
   {},
   async (world) => {
     const { get, folder } = world;
@@ -171,7 +171,7 @@ test(
 );
 
 test(
-  "simultaneous downloads of one file do not disturb each other",
+  "simultaneous downloads to the same file save it intact",
   {},
   async (world) => {
     const { server, get, folder } = world;
@@ -187,7 +187,7 @@ test(
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 
 test(
-  "download() replaces an expired presigned address and never shows it",
+  "download() requests a new presigned URL when one has expired, and never shows it",
   { dropAfter: 100_000 },
   async (world) => {
     const { server, file } = world;
@@ -225,7 +225,9 @@ const digests: [headers: Record<string, string>, isRight: boolean][] = [
   [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==" }, false],
 ];
 for (const [headers, isRight] of digests) {
-  test(`download() ${isRight ? "saves" : "rejects"} a file by its ${Object.keys(headers)}`, {
+  const [header] = Object.keys(headers);
+  const what = isRight ? "saves a file that matches" : "rejects a file that does not match";
+  test(`download() ${what} its ${header} header`, {
     headers,
     dropAfter: 200_000,
   }, async (world) => {
@@ -241,7 +243,7 @@ const unrepeatable: [string, string, RequestInit][] = [
 ];
 for (const [what, etag, init] of unrepeatable) {
   test(
-    `download() does not restart an interrupted download of ${what}`,
+    `download() does not retry an interrupted download of ${what}`,
     { etag, dropAfter: 100_000 },
     async ({ server, get, folder }) => {
       const error = await rejection(get({ init }));
@@ -253,7 +255,7 @@ for (const [what, etag, init] of unrepeatable) {
 }
 
 test(
-  "download() gives up after six requests in a row that bring no more data",
+  "download() gives up after six requests in a row without new data",
   { dropAfter: 100_000 },
   async ({ server, get, pauses }) => {
     server.options.beforeDrop = () => Promise.resolve(void (server.options.dropAfter = 0));
@@ -267,7 +269,7 @@ test(
   },
 );
 
-test("download() keeps the part if the API responds with a login page instead of the rest", {
+test("download() keeps its .part file if the API returns a login page instead of the rest", {
   dropAfter: 100_000,
 }, async (world) => {
   const { server, get } = world;
@@ -298,7 +300,7 @@ test(
 );
 
 test(
-  "download() ends at once when its signal aborts, and the next call resumes it",
+  "download() ends at once when its signal aborts, and the next call resumes the file",
   { dropAfter: 100_000 },
   async (world) => {
     const { server, get } = world;
@@ -314,7 +316,7 @@ test(
     own.abort(new Error("enough"));
     assertEquals((await rejection(running)).message, "enough");
     server.options.dropAfter = Infinity;
-    // Without "replace", this call would wait for an earlier one that still holds the part.
+    // Without "replace", this call would wait for the earlier one, which may still hold the .part file.
     const saved = await get({ ifExists: "replace" });
     assert(saved.resumedFrom > 0);
     assertWhole(world);
@@ -328,13 +330,13 @@ const encodings: [string, isDecoded: boolean][] = [
 ];
 for (const [encoding, isDecoded] of encodings) {
   test(
-    `download() ${isDecoded ? "decodes" : "refuses"} the content-encoding ${encoding}`,
+    `download() ${isDecoded ? "decodes" : "refuses"} a response with content-encoding ${encoding}`,
     {},
     async ({ server, get, file, folder }) => {
       const stream = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
       server.options.content = await new Response(stream).bytes();
       server.options.headers = { "content-encoding": encoding };
-      // A download replaces this header.
+      // download() replaces this header.
       const getting = get({ init: { headers: { "accept-encoding": "br" } } });
       if (isDecoded) {
         assertEquals((await getting).bytes, 4);
@@ -360,7 +362,7 @@ Deno.test("the result of download() withholds a content type that repeats the to
 });
 
 test(
-  "download() rejects an impossible file or a wrong option before it sends anything",
+  "download() rejects an unusable path or a wrong option before it sends anything",
   {},
   async ({ server, session, folder, file }) => {
     await Deno.writeTextFile(`${folder}/file`, "");
@@ -377,7 +379,7 @@ test(
       [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
       [["/x", file, { init: { headers: { range: "bytes=1-" } } }], "TypeError", /whole files/],
     ];
-    // On Windows the length of the whole path is limited, not that of a name in bytes.
+    // Windows limits the length of a whole path, not the number of bytes in a name.
     if (!WINDOWS) {
       failures.push([["/x", `${folder}/${"語".repeat(81)}`], "ConfigError", /name is too long/]);
     }
@@ -398,26 +400,26 @@ test("download() creates a missing folder", {}, async ({ session, folder }) => {
 });
 
 const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
-/** Windows writes the text of an error in the language of the user. */
+/** The texts are in German, because Windows localizes the texts of errors. */
 const diskErrors: [what: string, error: Error, shown: RegExp][] = [
   [
-    "without permission",
+    "no permission",
     coded("EACCES", "Verweigert (os error 5)"),
     /^ConfigError: .*you do not have permission to write there/,
   ],
-  ["on a full disk", coded("ENOSPC", "Zu wenig Platz. (os error 112)"), /the disk is full/],
+  ["a full disk", coded("ENOSPC", "Zu wenig Platz. (os error 112)"), /the disk is full/],
   [
-    "with a name that Windows refuses",
+    "a name that Windows refuses",
     coded("ENOENT", "Die Syntax ist falsch. (os error 123)"),
     /Windows does not allow this name/,
   ],
-  // The runtime throws a TypeError for some system calls.
+  // The runtime throws a TypeError if some system calls fail.
   [
-    "if the system refuses a call",
+    "a system call that fails",
     Object.assign(new TypeError("Invalid argument (os error 22)"), { code: "EINVAL" }),
     /^ConfigError: .*the file system refused to write it/,
   ],
-  ["because of a bug", new TypeError("x is not a function"), /^TypeError: x is not a function$/],
+  ["a bug", new TypeError("x is not a function"), /^TypeError: x is not a function$/],
 ];
 for (const [what, error, shown] of diskErrors) {
   test(`the error of download() shows why a file cannot be saved: ${what}`, {}, async ({ get }) => {
@@ -426,7 +428,7 @@ for (const [what, error, shown] of diskErrors) {
   });
 }
 
-/** Makes a method of all files fail until it is disposed of. */
+/** Makes a method of all files fail until the result is disposed of. */
 function failing(method: "syncData" | "writeSync", error: Error): Disposable {
   const files = Deno.FsFile.prototype;
   const real = files[method];

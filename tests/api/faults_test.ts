@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { freePort } from "../support/free_port.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 
-Deno.test("the caller's signal ends authFetch() while no response arrives", async () => {
+Deno.test("the caller's signal ends authFetch() while it waits for the response", async () => {
   const own = new AbortController();
   await using world = await signedIn({
     api: () => {
@@ -14,7 +14,7 @@ Deno.test("the caller's signal ends authFetch() while no response arrives", asyn
   assertEquals((await rejection(call)).message, "enough");
 });
 
-Deno.test("the caller's signal ends a body that stops arriving", async () => {
+Deno.test("the caller's signal ends the reading of a body that stops arriving", async () => {
   const begun = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
   await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, begun);
@@ -28,7 +28,7 @@ Deno.test("the caller's signal ends a body that stops arriving", async () => {
   assertEquals((await rejection(response.text())).message, "enough");
 });
 
-Deno.test("a connection that the API refuses is an error with the reason", async () => {
+Deno.test("the error of authFetch() says that the API refused the connection", async () => {
   await using world = await signedIn({
     session: { apiBaseUrl: `http://127.0.0.1:${freePort()}` },
     api: (request) => fetch(request),

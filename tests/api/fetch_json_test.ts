@@ -86,7 +86,7 @@ const bodies: [string, () => Response, RegExp][] = [
     /it contains NaN or Inf/,
   ],
   [
-    "a file",
+    "a binary file",
     answer(200, "PAR1\u0000"),
     /it is not JSON, .*; save it with download\(\), or read text/,
   ],
@@ -148,7 +148,7 @@ Deno.test("the error for a body that cannot be decoded contains the charset", as
   }
 });
 
-Deno.test("ApiError.body is the body of the response, up to 64 KiB", async () => {
+Deno.test("ApiError.body contains up to 64 KiB of the response", async () => {
   const list = { errors: [{ field: "day", message: "bad" }] };
   const bodies: [number, unknown, unknown][] = [
     [422, list, list],
@@ -166,26 +166,26 @@ const escaped = (text: string) =>
   [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 const repeated: [what: string, echo: (token: string) => string, body: unknown][] = [
   [
-    "a value in JSON",
+    "in a JSON value",
     (token) => JSON.stringify({ error: "bad day", seen: `bearer ${token}`, days: [1, null] }),
     { error: "bad day", seen: "bearer [secret]", days: [1, null] },
   ],
-  ["a name in JSON", (token) => JSON.stringify({ [token]: [token] }), { "[secret]": ["[secret]"] }],
-  ["escaped characters", (token) => `{"a":"x\\n","b":"${escaped(token)}"}`, {
+  ["in a JSON name", (token) => JSON.stringify({ [token]: [token] }), { "[secret]": ["[secret]"] }],
+  ["in escaped characters", (token) => `{"a":"x\\n","b":"${escaped(token)}"}`, {
     a: "x\n",
     b: "[secret]",
   }],
-  ["a number in JSON", () => '{"sig":1234567890,"n":-1.5e3}', { sig: "[secret]", n: -1500 }],
-  ["text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
-  ["a header and the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],
-  ["a part of the token", (token) => token.slice(5, 40), WITHHELD],
-  ["an encoded token", (token) => JSON.stringify(["bad day", `Basic ${btoa(token)}`]), [
+  ["as a JSON number", () => '{"sig":1234567890,"n":-1.5e3}', { sig: "[secret]", n: -1500 }],
+  ["in plain text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
+  ["from a header or the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],
+  ["in part", (token) => token.slice(5, 40), WITHHELD],
+  ["in base64", (token) => JSON.stringify(["bad day", `Basic ${btoa(token)}`]), [
     "bad day",
     WITHHELD,
   ]],
 ];
 for (const [what, echo, body] of repeated) {
-  Deno.test(`ApiError.body replaces a secret that the response repeats: ${what}`, async () => {
+  Deno.test(`ApiError.body hides a secret that the response repeats ${what}`, async () => {
     let token = "";
     await using world = await signedIn({
       api: ({ headers }) => {
@@ -208,24 +208,24 @@ const inTurn = (answers: (() => Response)[], count: number) =>
 const wait = { "retry-after": "10" };
 const retried: [string, (() => Response)[], FetchJsonInit | undefined, number, number][] = [
   [
-    "repeats a request until the API responds with 200",
+    "retries until the API responds with 200",
     [answer(429), answer(429), answer(200)],
     {},
     3,
     200,
   ],
-  ["repeats a request three times by default", [answer(429)], {}, 4, 429],
-  ["repeats a request once with retries: 1", [answer(429)], { retries: 1 }, 2, 429],
-  ["repeats no request with retries: 0", [answer(429)], { retries: 0 }, 1, 429],
+  ["retries three times by default", [answer(429)], {}, 4, 429],
+  ["retries once with retries: 1", [answer(429)], { retries: 1 }, 2, 429],
+  ["does not retry with retries: 0", [answer(429)], { retries: 0 }, 1, 429],
   [
-    "repeats no request after retryWithinMs",
+    "does not retry if Retry-After exceeds retryWithinMs",
     [answer(429, {}, wait)],
     { retryWithinMs: 9_999 },
     1,
     429,
   ],
-  ["repeats no POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
-  ["repeats no request after a 502", [answer(502)], {}, 1, 502],
+  ["does not retry a POST", [answer(503)], { method: "POST", body: "x" }, 1, 503],
+  ["does not retry after a 502", [answer(502)], {}, 1, 502],
 ];
 for (const [what, answers, init, wanted, status] of retried) {
   Deno.test(`fetchJson() ${what}`, async () => {
@@ -241,7 +241,7 @@ for (const [what, answers, init, wanted, status] of retried) {
   });
 }
 
-Deno.test("fetchJson() waits for Retry-After after a 503, unless that takes more than a minute", async () => {
+Deno.test("fetchJson() waits as long as a 503 asks with Retry-After, up to a minute", async () => {
   const answers = [answer(503, {}, wait), answer(200), answer(503, {}, { "retry-after": "120" })];
   await using world = await signedIn({ api: (_, count) => inTurn(answers, count) });
   await world.session.fetchJson("/v1/x");
@@ -258,7 +258,7 @@ Deno.test("fetchJson() describes a page with a million unclosed tags without del
   assertMatch(message, /it is an HTML page, not JSON/);
 });
 
-Deno.test("fetchJson() rejects a response that breaks off", async () => {
+Deno.test("fetchJson() rejects a response that is cut off", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));
   assertMatch((await failure(cut)).message, /status 200\): it broke off; try again/);
@@ -273,7 +273,7 @@ Deno.test("fetchJson() rejects a wrong argument and says what to write instead",
     [["/x", { retries: -1 }], /zero or more/],
     [["/x", { retrys: 3 }], /no option "retrys" \(did you mean "retries"\?\)/],
     [["/x", { idleTimeoutMs: NaN }], /idleTimeoutMs must be zero or more milliseconds/],
-    // Options of other clients.
+    // Other HTTP clients have these options.
     [
       ["/x", { params: { limit: 5 } }],
       /no option "params"; put them into the path: `.*\?\$\{new URL/,

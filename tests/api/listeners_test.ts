@@ -14,7 +14,7 @@ Deno.test("fetchJson() and downloads leave no listener on an abort signal, even 
     listeners.delete(given[1]);
     removeEventListener.apply(this, given);
   };
-  // Each call is repeated once.
+  // Each call is retried once.
   await using world = await signedIn({
     api: (_, count) => count % 2 === 1 ? new Response("", { status: 503 }) : Response.json(1),
   });

@@ -3,7 +3,7 @@ import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
 import { displayPath } from "../../src/platform/paths.ts";
 import { portless, rejection, signedIn } from "../support/portless.ts";
 
-/** A session on `https://api.example`. `reached` has every request that was sent. */
+/** A session on `https://api.example`. `reached` lists every request that was sent. */
 async function closedSession(options: SessionOptions = {}) {
   await using world = portless({
     session: { apiBaseUrl: "https://api.example/v1/", allowedOrigins: "", ...options },
@@ -15,40 +15,41 @@ async function closedSession(options: SessionOptions = {}) {
 
 const REFUSED = {
   "another host": "https://evil.example/",
-  "a host that ends alike": "https://evil-api.example/",
-  "a host that starts alike": "https://api.example.evil.example/",
+  "a host whose name ends like the API's": "https://evil-api.example/",
+  "a host whose name starts like the API's": "https://api.example.evil.example/",
   "a subdomain": "https://sub.api.example/",
   "the parent domain": "https://example/",
   "another port": "https://api.example:8443/",
-  "plain http": "http://api.example/",
-  "a trailing dot": "https://api.example./",
+  "the API's host over http:": "http://api.example/",
+  "the API's host with a trailing dot": "https://api.example./",
   "a path that starts with //": "//evil.example/v1/stations",
-  "a path of backslashes": "\\\\evil.example\\v1",
-  "slash and backslash": "/\\evil.example/v1",
-  "a scheme with backslashes": "https:\\\\evil.example\\",
-  "a tab inside //": "/\t/evil.example/",
-  "a new line inside //": "/\n/evil.example/",
-  "user info that looks like the host": "https://api.example@evil.example/",
-  "user info on the right host": "https://user:secret-word@api.example/",
-  "a user name on the right host": "https://user@api.example/",
-  "a look-alike in another script": "https://аpi.example/",
-  "a full-width dot and another host": "https://api。evil.example/",
-  "a host in the path": "https://evil.example/https://api.example/",
-  "a host in the fragment": "https://evil.example#@api.example/",
-  "an encoded host": "https://api.example%2eevil.example/",
-  "data:": "data:text/plain,hello",
-  "file:": "file:///etc/hostname",
-  "file: with the host": "file://api.example/etc/hostname",
-  "blob: of the right origin": "blob:https://api.example/4f0c0e0a-0000-4000-8000-000000000000",
-  "javascript:": "javascript:alert(1)",
-  "ws:": "wss://api.example/",
-  "ftp:": "ftp://api.example/",
-  "loopback that is not allowed": "http://127.0.0.1:9/",
-  "IPv6 loopback that is not allowed": "http://[::1]:9/",
+  "a path that starts with two backslashes": "\\\\evil.example\\v1",
+  "a path that starts with a slash and a backslash": "/\\evil.example/v1",
+  "another host behind https: and backslashes": "https:\\\\evil.example\\",
+  "a path with a tab inside //": "/\t/evil.example/",
+  "a path with a new line inside //": "/\n/evil.example/",
+  "another host behind a user name like the API's host": "https://api.example@evil.example/",
+  "the API's host with a user name and a password": "https://user:secret-word@api.example/",
+  "the API's host with a user name": "https://user@api.example/",
+  "a look-alike of the API's host in another script": "https://аpi.example/",
+  "another host behind a full-width dot": "https://api。evil.example/",
+  "another host with the API's address in its path": "https://evil.example/https://api.example/",
+  "another host with the API's host in its fragment": "https://evil.example#@api.example/",
+  "another host behind an encoded dot": "https://api.example%2eevil.example/",
+  "a data: URL": "data:text/plain,hello",
+  "a file: URL": "file:///etc/hostname",
+  "a file: URL with the API's host": "file://api.example/etc/hostname",
+  "a blob: URL of the API's origin":
+    "blob:https://api.example/4f0c0e0a-0000-4000-8000-000000000000",
+  "a javascript: URL": "javascript:alert(1)",
+  "a WebSocket URL": "wss://api.example/",
+  "an ftp: URL": "ftp://api.example/",
+  "a loopback address that is not allowed": "http://127.0.0.1:9/",
+  "an IPv6 loopback address that is not allowed": "http://[::1]:9/",
 };
 
 for (const [what, url] of Object.entries(REFUSED)) {
-  Deno.test(`the token does not go to ${what}`, async () => {
+  Deno.test(`authFetch() does not send the token to ${what}`, async () => {
     const { call, reached } = await closedSession();
     const error = await rejection(call(url));
     assertInstanceOf(error, ConfigError);
@@ -58,7 +59,7 @@ for (const [what, url] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("an address that cannot be parsed is a TypeError", async () => {
+Deno.test("authFetch() throws a TypeError for an address that cannot be parsed", async () => {
   const { call, reached } = await closedSession();
   for (const url of ["///evil.example/x", "https://", "http://[", "https://api.example:port/"]) {
     assertInstanceOf(await rejection(call(url)), TypeError, url);
@@ -66,14 +67,14 @@ Deno.test("an address that cannot be parsed is a TypeError", async () => {
   assertEquals(reached, []);
 });
 
-Deno.test("the error for an untrusted address suggests the setting to add, or fetch()", async () => {
+Deno.test("the error for an untrusted address suggests API_ALLOWED_ORIGINS or fetch()", async () => {
   const { call } = await closedSession();
   const { message } = await rejection(call("https://other.example/x?key=hidden-value"));
   assertMatch(message, /https:\/\/other\.example .*API_ALLOWED_ORIGINS.*use fetch\(\)/);
   assert(!message.includes("hidden-value"), message);
 });
 
-Deno.test("other spellings of the allowed origin are accepted", async () => {
+Deno.test("authFetch() accepts other spellings of the API's address", async () => {
   const { call, reached } = await closedSession();
   const spellings = [
     "https://API.EXAMPLE/v1/x",
@@ -90,7 +91,7 @@ Deno.test("other spellings of the allowed origin are accepted", async () => {
   for (const { url } of reached) assertEquals(new URL(url).origin, "https://api.example");
 });
 
-Deno.test("the address of a URL or a Request is checked like a string", async () => {
+Deno.test("authFetch() checks the address in a URL or a Request like a string", async () => {
   const { call, reached } = await closedSession();
   for (const url of ["https://evil.example/", "http://api.example/", "data:,x"]) {
     assertEquals((await rejection(call(new URL(url)))).code, "UNTRUSTED_ORIGIN", url);
@@ -99,7 +100,7 @@ Deno.test("the address of a URL or a Request is checked like a string", async ()
   assertEquals(reached, []);
 });
 
-Deno.test("allowedOrigins is a list or a text with commas", async () => {
+Deno.test("allowedOrigins can be a list or a comma-separated string", async () => {
   const two = ["https://files.example", "https://b.example:8443/ignored/path"];
   for (const allowedOrigins of [two, two.join(", "), `${two.join(",")},`]) {
     const { call } = await closedSession({ allowedOrigins });
@@ -110,7 +111,7 @@ Deno.test("allowedOrigins is a list or a text with commas", async () => {
   }
 });
 
-Deno.test("only loopback addresses can use http:", async () => {
+Deno.test("apiBaseUrl and allowedOrigins accept http: only for loopback addresses", async () => {
   for (
     const base of [
       "http://127.0.0.1:8000",
@@ -125,7 +126,7 @@ Deno.test("only loopback addresses can use http:", async () => {
   for (
     const base of [
       "http://api.example",
-      // The runtime looks this name up in the DNS, so it can be the address of a stranger.
+      // The runtime resolves this name with DNS, so it may lead to someone else's server.
       "http://api.localhost",
       "http://0.0.0.0:8000",
       "http://192.168.0.1",
@@ -155,7 +156,7 @@ Deno.test("the error for a path without API_BASE_URL names the .env in which to 
   assert(error.message.includes(`set it in ${displayPath(world.envFile)}, in`), error.message);
 });
 
-Deno.test("an origin that is added to the .env is allowed at the next call", async () => {
+Deno.test("an origin added to the .env is allowed from the next call on", async () => {
   await using world = portless({ file: true, api: () => new Response("") });
   const { allowedOrigins: _, ...open } = world.options;
   const session = createSession(open);
@@ -167,7 +168,7 @@ Deno.test("an origin that is added to the .env is allowed at the next call", asy
   assertEquals((await session.authFetch(url)).status, 200);
 });
 
-Deno.test("the API of an account that is new in the .env never receives the token of the old one", async () => {
+Deno.test("after the .env switches accounts, the new account's API never receives the old token", async () => {
   await using world = portless({ file: true, api: () => new Response("") });
   const { allowedOrigins: _, apiBaseUrl: __, clientId, ...open } = world.options;
   Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`, { append: true });
@@ -181,14 +182,14 @@ Deno.test("the API of an account that is new in the .env never receives the toke
   assertEquals(world.called, []);
 });
 
-Deno.test("an untrusted address causes no refresh", async () => {
+Deno.test("a call to an untrusted address causes no refresh", async () => {
   await using world = await signedIn();
   world.clock.advance(3_000);
   const error = await rejection(world.session.authFetch("//evil.example"));
   assertEquals([error.code, world.refreshes()], ["UNTRUSTED_ORIGIN", 0]);
 });
 
-Deno.test("an authorization header of the caller is a TypeError", async () => {
+Deno.test("authFetch() throws a TypeError if the caller sets an authorization header", async () => {
   await using world = await signedIn();
   const own = "bearer my-own-token";
   const url = "https://api.sandbox.example/v1/x";

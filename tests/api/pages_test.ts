@@ -35,14 +35,14 @@ async function saved(text: string, type: string, size: number, name = "data.csv"
 
 const pages: [string, string][] = [
   ["a doctype", `<!DOCTYPE html>${BODY}`],
-  ["a doctype and an XML declaration", `<?xml version="1.0"?>\n<!DOCTYPE html SYSTEM "x">${BODY}`],
+  ["an XML declaration and a doctype", `<?xml version="1.0"?>\n<!DOCTYPE html SYSTEM "x">${BODY}`],
   ["comments and blanks", `\n<!----> <!-->\t<!-- x --><!doctype  html>${BODY}`],
   ["a BOM, blanks and a declaration", `\uFEFF \r\n<?xml version="1.0"?> <!-- x --><HTML>${BODY}`],
   ["a long comment", `<!-- ${"x".repeat(3_000)} --><!doctype html>${BODY}`],
-  ["its title", BODY],
+  ["a title", BODY],
 ];
 for (const [what, page] of pages) {
-  Deno.test(`download() does not save a login page that begins with ${what} as CSV`, async () => {
+  Deno.test(`download() refuses to save a login page as CSV (starts with ${what})`, async () => {
     for (const size of [1, 100_000]) {
       assertMatch(
         await saved(page, "text/html; charset=utf-8", size),
@@ -52,12 +52,12 @@ for (const [what, page] of pages) {
   });
 }
 
-Deno.test("download() saves a page as a file with the extension .htm", async () => {
+Deno.test("download() saves an HTML page as a file with the extension .HTM", async () => {
   const [, page = ""] = pages[0] ?? [];
   assertEquals(await saved(page, "text/html", 100, "page.HTM"), page);
 });
 
-Deno.test("download() does not save a page of XHTML as a file without an extension", async () => {
+Deno.test("download() refuses to save an XHTML page as a file without an extension", async () => {
   const page = pages[1]?.[1] ?? "";
   assertMatch(
     await saved(page, "application/xhtml+xml", 100, "stations"),
@@ -73,7 +73,7 @@ const measurements = [
   "<!doctype stations><stations/>",
 ];
 for (const text of measurements) {
-  Deno.test(`download() saves data that has the content type of a page: ${JSON.stringify(text)}`, async () => {
+  Deno.test(`download() saves data with the content type text/html: ${JSON.stringify(text)}`, async () => {
     for (const size of [1, 100_000]) {
       assertEquals(await saved(text, "text/html", size), text);
     }

@@ -9,7 +9,7 @@ interface Place {
   readonly session: Session;
   readonly folder: string;
   readonly file: string;
-  /** The name of the part that the download writes to. */
+  /** The path of the .part file that the download writes to. */
   readonly part: string;
   get(options?: DownloadOptions): Promise<string>;
 }
@@ -48,14 +48,14 @@ function partIn(folder: string): string | undefined {
   return namesIn(folder).find((name) => name.endsWith(".part"));
 }
 
-/** Leaves the beginning of the file, as if a process was killed. */
+/** Leaves the beginning of the file in its .part file, as if a process was killed. */
 async function leavePart(part: string): Promise<void> {
   await Deno.writeTextFile(part, "fet");
   const note = JSON.stringify({ validator: `"1"`, etag: `"1"`, total: 7 });
   await Deno.writeTextFile(part.replace(/part$/, "note"), note);
 }
 
-/** Replaces `tryLockSync()` of all files until it is disposed of. */
+/** Replaces `tryLockSync()` of all files until the result is disposed of. */
 function withLocks(tryLock: (file: Deno.FsFile) => boolean): Disposable {
   const { tryLockSync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.tryLockSync = function () {
@@ -88,7 +88,7 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
     }));
 
   for (const what of ["part", "note"]) {
-    test(`download() does not follow a link at the name of the ${what}`, () =>
+    test(`download() does not follow a link in place of its .${what} file`, () =>
       inPlace(async ({ folder, part, get }) => {
         const mine = `${folder}/mine`;
         await Deno.writeTextFile(mine, "of the user");
@@ -107,7 +107,7 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       assertEquals([await reading, Deno.lstatSync(file).isFifo], ["fetched", true]);
     }));
 
-  test("download() replaces a private file with a part that is private from the start", async () => {
+  test("the .part file that replaces a private file is private from the start", async () => {
     const modes: (number | null)[] = [];
     await inPlace(async ({ file, part, get }) => {
       for (const isLeft of [false, true]) {
@@ -124,12 +124,12 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
   });
 });
 
-Deno.test("download() does not write to a part that another process has just completed", () =>
+Deno.test("download() does not write to a .part file that another process has just completed", () =>
   inPlace(async ({ folder, part, get }) => {
     const { tryLockSync } = Deno.FsFile.prototype;
     let tries = 0;
     using _ = withLocks((opened) => {
-      // At this moment, the holder renames the part.
+      // Now the process that holds the lock completes its download and renames the .part file.
       if (tries++ === 0) {
         Deno.renameSync(part, `${folder}/finished`);
         Deno.removeSync(part.replace(/part$/, "note"));
@@ -142,14 +142,14 @@ Deno.test("download() does not write to a part that another process has just com
     assertEquals(namesIn(folder), ["data.csv", "finished"]);
   }));
 
-Deno.test("download() uses a separate part on a file system without locks", () =>
+Deno.test("download() uses a separate .part file on a file system without locks", () =>
   inPlace(async ({ session, folder, file, part, get }) => {
     using _ = withLocks(() => {
       throw new Deno.errors.NotSupported("no locks");
     });
     assertEquals(await get(), "fetched");
     assertEquals(namesIn(folder), ["data.csv"]);
-    // Another process may be writing to this part.
+    // Another process may be writing to this .part file.
     await leavePart(part);
     const both = [1, 2].map(() => session.download("/files/data", file, { ifExists: "replace" }));
     assertEquals((await Promise.all(both)).map(({ resumedFrom }) => resumedFrom), [0, 0]);

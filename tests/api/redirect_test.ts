@@ -34,7 +34,7 @@ function listen(answer: (seen: Seen, count: number) => Response) {
 const redirect = (status: number, location: string) =>
   new Response(null, { status, headers: { location } });
 
-/** A session whose API is on real ports, unlike its provider. */
+/** A session whose API is on a real port. Its provider needs no port. */
 function sessionOn(origin: string, more: SessionOptions = {}) {
   return signedIn({ session: { apiBaseUrl: origin, ...more }, api: (request) => fetch(request) });
 }
@@ -77,10 +77,10 @@ for (const [status, method, arrives] of within) {
 }
 
 for (const status of [301, 302, 303, 307, 308]) {
-  Deno.test(`a request with a body does not follow a ${status} to another origin`, async () => {
+  Deno.test(`authFetch() does not follow a ${status} to another origin if the request has a body`, async () => {
     await using other = listen(() => new Response("leaked"));
     await using api = listen(() => redirect(status, `${other.origin}/collect?q=hidden`));
-    // Even to an allowed origin: the user meant the body for the first one.
+    // This applies even to an allowed origin, because the user meant the body for the first one.
     await using world = await sessionOn(api.origin, { allowedOrigins: other.origin });
     const call = world.session.authFetch("/upload", { method: "POST", body: "rows" });
     const { code, message } = await rejection(call);
@@ -108,7 +108,7 @@ Deno.test("authFetch() sends the original request again if its redirect ends in 
   }
 });
 
-Deno.test('redirect: "manual" and "error" work as with fetch()', async () => {
+Deno.test('authFetch() handles redirect: "manual" and redirect: "error" like fetch()', async () => {
   await using api = listen(() => redirect(302, "/next"));
   await using world = await sessionOn(api.origin);
   const answer = await world.session.authFetch("/a", { redirect: "manual" });
@@ -121,12 +121,17 @@ Deno.test('redirect: "manual" and "error" work as with fetch()', async () => {
 
 const body = new Blob(["rows"]).stream();
 const unusable: [what: string, location: string, init: RequestInit, why: RegExp][] = [
-  ["without end", "/again", {}, /too many redirects/],
-  ["to a local file", import.meta.url, {}, /address in its Location header/],
-  ["of a stream", "/b", { method: "POST", body }, /the request's body is a stream/],
+  ["an endless redirect", "/again", {}, /too many redirects/],
+  ["a redirect to a local file", import.meta.url, {}, /address in its Location header/],
+  [
+    "a redirect of a request whose body is a stream",
+    "/b",
+    { method: "POST", body },
+    /the request's body is a stream/,
+  ],
 ];
 for (const [what, location, init, why] of unusable) {
-  Deno.test(`a redirect ${what} is an error`, async () => {
+  Deno.test(`authFetch() rejects ${what}`, async () => {
     await using api = listen(() => redirect(307, location));
     await using world = await sessionOn(api.origin);
     const error = await rejection(world.session.authFetch("/a", init));

@@ -38,7 +38,7 @@ const unsatisfiable = (total: number, validators: Validators = {}) =>
   });
 
 interface Saving {
-  /** The first byte of each request. */
+  /** The first byte that each request asked for. */
   readonly starts: number[];
   readonly folder: string;
   get(): Promise<string>;
@@ -72,19 +72,24 @@ const strong = { etag: `"1"`, "last-modified": DAY };
 const rests: [string, before: Validators, after: Validators, isSame: boolean][] = [
   ["another ETag", { etag: `"1"` }, { etag: `"2"` }, false],
   ["another date", { "last-modified": DAY }, { "last-modified": NEXT_DAY }, false],
-  ["no ETag instead of one", { etag: `"1"` }, {}, false],
-  ["no date instead of one", { "last-modified": DAY }, {}, false],
+  ["no ETag, unlike the first half", { etag: `"1"` }, {}, false],
+  ["no date, unlike the first half", { "last-modified": DAY }, {}, false],
   ["another weak ETag and the same date", weak, { ...weak, etag: `W/"2"` }, false],
   ["a new ETag and the same date", { "last-modified": DAY }, strong, false],
-  ["another first byte", { etag: `"1"` }, { etag: `"1"`, "content-range": "bytes 4-9/10" }, false],
-  ["an encoding", { etag: `"1"` }, { etag: `"1"`, "content-encoding": "gzip" }, false],
+  [
+    "an unexpected first byte",
+    { etag: `"1"` },
+    { etag: `"1"`, "content-range": "bytes 4-9/10" },
+    false,
+  ],
+  ["a content-encoding", { etag: `"1"` }, { etag: `"1"`, "content-encoding": "gzip" }, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
   ["the same weak ETag and date", weak, weak, true],
   // RFC 9110, 15.3.7: after If-Range, a response need not repeat the date.
-  ["the strong ETag alone", strong, { etag: `"1"` }, true],
+  ["only the strong ETag", strong, { etag: `"1"` }, true],
 ];
 for (const [what, before, after, isSame] of rests) {
-  Deno.test(`download() ${isSame ? "completes the file with" : "starts over after"} a rest with ${what}`, () =>
+  Deno.test(`download() ${isSame ? "completes the file" : "starts over"} if the rest has ${what}`, () =>
     saving(
       [firstHalf(before), rest(isSame ? OLD : NEW, HALF, after)],
       async ({ get, starts }) => {
@@ -95,12 +100,24 @@ for (const [what, before, after, isSame] of rests) {
 }
 
 const ends: [string, first: Response, total: number, Validators, isSame: boolean][] = [
-  ["the same version", breaking(OLD, { etag: `"1"` }), OLD.length, { etag: `"1"` }, true],
-  ["another version", breaking(OLD, { etag: `"1"` }), OLD.length, { etag: `"2"` }, false],
-  ["half the length", firstHalf({ etag: `"1"` }), HALF, { etag: `"1"` }, false],
+  [
+    "the same version of the file",
+    breaking(OLD, { etag: `"1"` }),
+    OLD.length,
+    { etag: `"1"` },
+    true,
+  ],
+  [
+    "another version of the file",
+    breaking(OLD, { etag: `"1"` }),
+    OLD.length,
+    { etag: `"2"` },
+    false,
+  ],
+  ["a file of half the length", firstHalf({ etag: `"1"` }), HALF, { etag: `"1"` }, false],
 ];
 for (const [what, first, total, after, isSame] of ends) {
-  Deno.test(`download() ${isSame ? "completes the file" : "starts over"} after a 416 with ${what}`, () =>
+  Deno.test(`download() ${isSame ? "completes the file" : "starts over"} after a 416 for ${what}`, () =>
     saving([first, unsatisfiable(total, after)], async ({ get }) => {
       assertEquals(await get(), isSame ? OLD : NEW);
     }));
@@ -116,7 +133,7 @@ for (const age of [0, 1]) {
   });
 }
 
-/** Leaves a complete part, as if a process was killed before it renamed the part. */
+/** Leaves a complete .part file, as if a process was killed before it renamed the file. */
 async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   await rejection(get());
   const part = [...Deno.readDirSync(folder)].find(({ name }) => name.endsWith(".part"));
@@ -125,14 +142,16 @@ async function leaveWholePart({ get, folder }: Saving): Promise<void> {
 
 const no = () => new Response("no", { status: 403 });
 const wholeParts: [string, Response[], text: string][] = [
-  ["requests its last byte", [rest(OLD, OLD.length - 1, { etag: `"1"` })], OLD],
-  ["starts over if the file has changed", [], NEW],
+  ["requests only the last byte if its .part file is already complete", [
+    rest(OLD, OLD.length - 1, { etag: `"1"` }),
+  ], OLD],
+  ["starts over if its .part file is complete, but the file has changed at the API", [], NEW],
 ];
 for (const [what, answers, text] of wholeParts) {
-  Deno.test(`download() with a complete part ${what}`, () =>
+  Deno.test(`download() ${what}`, () =>
     saving([firstHalf({ etag: `"1"` }), no(), no(), ...answers], async (saving) => {
       await leaveWholePart(saving);
-      // A complete part does not circumvent a refusal of the API.
+      // Even if the .part file is complete, a refusal by the API is an error.
       assertEquals((await rejection(saving.get())).code, "API_STATUS");
       assertEquals(await saving.get(), text);
       assertEquals(saving.starts.slice(2), [OLD.length - 1, OLD.length - 1]);

@@ -10,7 +10,7 @@ function fail(): never {
   throw new TypeError(BUG);
 }
 
-Deno.test("the error of a broken package is its own, and the error of a missing one has its code", async () => {
+Deno.test("loadPackage() reports a missing package, but passes on the error of a broken one", async () => {
   const broken = "data:text/javascript,throw new TypeError('x is not a function')";
   await assertRejects(() => loadPackage("draw a plot", broken), TypeError, BUG);
   const missing = new URL("none.js", import.meta.url).href;
@@ -40,7 +40,7 @@ Deno.test("a bug in the option `sleep` does not make a session refresh without t
   assertEquals([error.name, error.message, world.refreshes()], ["TypeError", BUG, 0]);
 });
 
-Deno.test("the command line reports only a wrong argument with exit code 2, and not a bug", () => {
+Deno.test("the command line exits with code 2 for a wrong argument, but not for a bug", () => {
   const real = console.error;
   console.error = () => {};
   try {

@@ -10,7 +10,7 @@ import "../support/sandbox_key.ts";
 
 const { createSession } = module;
 
-/** A test with the log on, whose lines must show no secret. */
+/** Registers a test that runs with the log on and fails if the log shows a secret. */
 function test(name: string, work: () => Promise<void>): void {
   Deno.test(name, async () => {
     const lines = await withLog(work);

@@ -1,4 +1,4 @@
-/** The parts, the classes and the codes of errors. */
+/** The fields, classes and codes of errors. */
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import * as mod from "../../mod.ts";
 import { inCopy } from "../support/module_copy.ts";
@@ -46,7 +46,7 @@ const ERRORS = [
 ] as const;
 
 for (const [error, name, fields] of ERRORS) {
-  Deno.test(`${name} ${error.code} shows its parts in its message and its JSON`, () => {
+  Deno.test(`the message and the JSON of ${name} ${error.code} contain its problem, fix and code`, () => {
     const { code, problem, fix } = error;
     assertEquals(error.name, name);
     assertInstanceOf(error, Reflect.get({ ...mod, TypeError }, name));
@@ -55,7 +55,7 @@ for (const [error, name, fields] of ERRORS) {
     assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${topic})`);
     assertEquals(JSON.parse(JSON.stringify(error)), { name, code, problem, fix, ...fields });
     assertEquals(error.cause, "cause" in fields ? fields.cause : undefined);
-    // A program's log of the error contains its parts once, and never a body.
+    // A program that logs the error shows the problem once, and never the body.
     const logged = Deno.inspect(error);
     assertEquals([logged.split(problem).length, logged.includes("body")], [2, false], logged);
   });
@@ -102,7 +102,7 @@ Deno.test("an error contains no character that reverses text or moves the cursor
   }
 });
 
-Deno.test("isTransient() lists the codes after which the same call may succeed", () => {
+Deno.test("isTransient() is true for the codes after which a retry may succeed", () => {
   const transient = Object.keys(CODES).filter((code) => isTransient(code as keyof typeof CODES));
   assertEquals(transient, [
     "STORE_UNREACHABLE",

@@ -83,7 +83,7 @@ Deno.test("the log shows the status and the attempt of each request, without the
   ]);
 });
 
-Deno.test("the log shows only the origin of a redirected request", async () => {
+Deno.test("the log shows only the origin of the address to which a request is redirected", async () => {
   await using world = await logging({
     api: ({ url }) =>
       url.includes("/signed-") ? new Response("data") : new Response(null, {
@@ -115,7 +115,7 @@ Deno.test("the log shows the error of a request without a response", async () =>
   assertEquals([...new Set(errors)], ["API_UNREACHABLE", "canceled", "UNREACHABLE"]);
 });
 
-Deno.test("the log shows where the settings came from, and again when that changes", () =>
+Deno.test("the log shows the source of each setting, and again after a change", () =>
   withEnvironment({ AUTH_TIMEOUT_MS: "2000" }, () =>
     inFolder(async (folder) => {
       const events: LogEvent[] = [];
@@ -134,7 +134,7 @@ Deno.test("the log shows where the settings came from, and again when that chang
       assertEquals(events.slice(1), [second as LogEvent]);
     })));
 
-Deno.test("the log shows a wait for another process and the refresh which that process made", async () => {
+Deno.test("the log shows a wait for another process and the refresh by that process", async () => {
   await using world = await signedIn({ file: true });
   world.clock.advance(3_000);
   const held = world.hold();
@@ -160,7 +160,7 @@ Deno.test("the log shows a wait for another process and the refresh which that p
   assertEquals(seen, [["lock", true], ["due", "served"]]);
 });
 
-Deno.test("the log shows how a login and a logout ended", async () => {
+Deno.test("the log shows the outcome of each login and logout", async () => {
   await using world = await logging();
   const { session } = world;
   await session.login();
@@ -191,7 +191,7 @@ Deno.test("the session ignores the errors of a `log` function", async () => {
   assert(calls > 3);
 });
 
-Deno.test("an unknown value of AUTH_LOG is a notice", async () => {
+Deno.test("status() has a notice about an unknown value of AUTH_LOG", async () => {
   await using world = portless();
   for (const [AUTH_LOG, isKnown] of [["verbose", false], ["", true], [undefined, true]] as const) {
     await withEnvironment({ AUTH_LOG }, () => {
@@ -201,7 +201,7 @@ Deno.test("an unknown value of AUTH_LOG is a notice", async () => {
   }
 });
 
-Deno.test("AUTH_LOG in the environment, but not in a .env, writes lines to standard error", () =>
+Deno.test("AUTH_LOG turns on the log in the environment, but not in a .env", () =>
   inFolder(async (cwd) => {
     await using sandbox = await startSandbox();
     await writeEnv(cwd, { ...variablesOf(sandbox.settings), AUTH_LOG: "debug" });

@@ -36,7 +36,7 @@ Deno.test("an uncaught error shows its message and only the frames of the script
   assertTwoLines(await uncaught(imported));
 });
 
-Deno.test("an error shows the same stack if the module is in a folder with spaces and umlauts", async () => {
+Deno.test("an error shows the same stack if the path of the module has spaces and umlauts", async () => {
   await inFolder(async (folder) => {
     const source = `${folder}/ä b%c/src`;
     const names = [...Deno.readDirSync(new URL("errors/", SOURCE))].map(({ name }) => name);
@@ -68,7 +68,7 @@ function assertCallersFrames(error: Error): void {
 }
 
 for (const name of ["refresh", "accessToken", "authFetch"] as const) {
-  Deno.test(`the error of ${name}() shows where it was called, even if it waited for another refresh`, async () => {
+  Deno.test(`an error of ${name}() shows the frames of its caller, even after another call's refresh`, async () => {
     await using world = await signedIn();
     world.clock.advance(3_600);
     world.sandbox.failures.push({ at: "token", ...refusal(), times: 10 });

@@ -1,4 +1,4 @@
-/** The further steps of a login: what each asks for. */
+/** What each further step of a login asks the user for. */
 import { assertEquals } from "@std/assert";
 import { asksOf, STEP_NAMES } from "../../src/provider/challenges.ts";
 import type { IssuedChallenge } from "../../src/provider/protocol.ts";
@@ -51,7 +51,7 @@ Deno.test("each further step lists the values that its answer must contain", () 
   assertEquals(untested, [], "steps without an example");
 });
 
-Deno.test("SELECT_MFA_TYPE offers the listed choices, or any answer if the list is missing", () => {
+Deno.test("SELECT_MFA_TYPE offers the choices listed by the provider, or a free answer without a list", () => {
   const choicesOf = (MFAS_CAN_CHOOSE?: string) => {
     const [ask] = asksOf(
       issued("SELECT_MFA_TYPE", MFAS_CAN_CHOOSE ? { MFAS_CAN_CHOOSE } : {}),

@@ -8,7 +8,7 @@ const lack = await hasCognitoLocal()
   ? undefined
   : notInstalled("cognito-local cannot be fetched; deno task test prepare tells why");
 
-/** Registers a test at an emulator with one pool, one client with a secret and one user. */
+/** Registers a test with an emulator that has one pool, one client with a secret, and one user. */
 export function cognitoLocalTest(
   name: string,
   options: CognitoLocalOptions,
@@ -22,7 +22,7 @@ export function cognitoLocalTest(
 
 export interface CognitoLocalOptions {
   /**
-   * The name that users type to log in. With "email", the provider knows them by a UUID instead.
+   * What users type to log in. With "email", the user name at the provider is a UUID.
    */
   signIn: "username" | "email";
 }
@@ -83,7 +83,7 @@ interface Emulator {
 }
 
 function spawnEmulator(folder: string, port: number): Emulator {
-  // Standard input ends with this process, however this process ends.
+  // The emulator exits at the end of its standard input, which comes however this process ends.
   const main = `import "${COGNITO_LOCAL.entry}";` +
     "await Deno.stdin.readable.pipeTo(new WritableStream()); Deno.exit();";
   const child = new Deno.Command(Deno.execPath(), {
@@ -119,7 +119,7 @@ function spawnEmulator(folder: string, port: number): Emulator {
       try {
         child.kill("SIGKILL");
       } catch {
-        // It has already ended.
+        // The emulator has already ended.
       }
       await ended;
       await child.stdin.close().catch(() => {});

@@ -13,7 +13,7 @@ function sessionAt({ url, clientId, clientSecret, userPoolId }: CognitoLocal) {
 }
 
 cognitoLocalTest(
-  "login() answers the further steps of cognito-local: a new password and the code of an app",
+  "login() completes the steps of cognito-local for a new password and an authenticator app",
   { signIn: "username" },
   async (provider) => {
     const user = { username: "grace", password: `Aa1!${crypto.randomUUID()}` };

@@ -48,35 +48,44 @@ for (const signIn of ["username", "email"] as const) {
       assertEquals(tried.map(({ level }) => level), ["ok", "ok", "ok"]);
     });
 
-    await t.step("a wrong password is INVALID_CREDENTIALS", async () => {
+    await t.step("login() fails with INVALID_CREDENTIALS for a wrong password", async () => {
       const wrong = createSession(options).login({ username, password: "Wrong-password-1" });
       assertEquals(await codeOf(wrong), "INVALID_CREDENTIALS");
     });
 
-    await t.step("an unknown user is INVALID_CREDENTIALS", async () => {
+    await t.step("login() fails with INVALID_CREDENTIALS for an unknown user", async () => {
       const unknown = createSession(options).login({ username: "nobody@example.org", password });
       assertEquals(await codeOf(unknown), "INVALID_CREDENTIALS");
     });
 
-    await t.step("an unknown client is CLIENT_UNKNOWN", async () => {
+    await t.step("login() fails with CLIENT_UNKNOWN for an unknown client", async () => {
       const stranger = createSession({ ...options, clientId: "nobody" });
       assertEquals(await codeOf(stranger.login(account)), "CLIENT_UNKNOWN");
     });
 
-    await t.step("the wrong protocol names are a ProviderError with the status", async () => {
-      const vendor = createSession({ ...options, provider: "vendor" });
-      const error = await assertRejects(() => vendor.login(account), ProviderError);
-      assert(["UNEXPECTED_RESPONSE", "SERVER_ERROR", "REJECTED"].includes(error.code), error.code);
-      assert(error.status !== undefined);
-    });
+    await t.step(
+      "login() with the wrong protocol names throws a ProviderError with the status",
+      async () => {
+        const vendor = createSession({ ...options, provider: "vendor" });
+        const error = await assertRejects(() => vendor.login(account), ProviderError);
+        assert(
+          ["UNEXPECTED_RESPONSE", "SERVER_ERROR", "REJECTED"].includes(error.code),
+          error.code,
+        );
+        assert(error.status !== undefined);
+      },
+    );
 
-    await t.step("an unknown refresh token is REFRESH_REJECTED", () =>
-      inFolder(async (folder) => {
-        const envFile = `${folder}/.env`;
-        await Deno.writeTextFile(envFile, "REFRESH_TOKEN=unknown-refresh-token\n");
-        const stale = createSession({ ...options, ...account, envFile });
-        const error = await assertRejects(() => stale.refresh(), SessionExpiredError);
-        assertEquals(error.code, "REFRESH_REJECTED");
-      }));
+    await t.step(
+      "refresh() fails with REFRESH_REJECTED for an unknown refresh token",
+      () =>
+        inFolder(async (folder) => {
+          const envFile = `${folder}/.env`;
+          await Deno.writeTextFile(envFile, "REFRESH_TOKEN=unknown-refresh-token\n");
+          const stale = createSession({ ...options, ...account, envFile });
+          const error = await assertRejects(() => stale.refresh(), SessionExpiredError);
+          assertEquals(error.code, "REFRESH_REJECTED");
+        }),
+    );
   });
 }

@@ -21,7 +21,7 @@ const ANSWER = rawAnswer(
   { "content-type": "application/x-vendor-json-1.1" },
 );
 
-/** Compares the last request that the work sends, by default the only one, with a golden one. */
+/** Asserts that the work sends `count` requests, and that the last one equals the golden file. */
 async function assertSends(
   golden: string,
   work: (authUrl: string) => Promise<unknown>,
@@ -78,12 +78,13 @@ const REQUESTS: [what: string, golden: string, work: (authUrl: string) => Promis
   ["a refresh of a public client", "refresh_without_hash", refresh({ clientSecret: "" })],
 ];
 for (const [what, golden, work] of REQUESTS) {
-  Deno.test(`${what} sends the golden request`, () => assertSends(`golden_${golden}.http`, work));
+  Deno.test(`${what} sends the request in golden_${golden}.http`, () =>
+    assertSends(`golden_${golden}.http`, work));
 }
 
-Deno.test("a refresh after a login by arguments sends the golden request with SECRET_HASH", () =>
+Deno.test("a refresh after a login with arguments sends the request in golden_refresh_with_hash.http", () =>
   assertSends("golden_refresh_with_hash.http", async (authUrl) => {
-    // The token is opaque, so the name is known only from the login.
+    // The token is opaque, so the session knows the user name only from the login.
     const session = createSession({ ...unnamed, authUrl });
     await session.login({ username, password });
     await session.refresh();

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Portless, portless, rejection } from "../support/portless.ts";
 
-/** A user that no other test has: rejected passwords are counted for the whole process. */
+/** Adds a user that no other test has, because rejected passwords are counted per process. */
 function withUser(lockoutAfter?: number): { world: Portless; name: string; password: string } {
   const world = portless(lockoutAfter === undefined ? {} : { sandbox: { lockoutAfter } });
   const name = `user-${crypto.randomUUID()}`;
@@ -12,7 +12,7 @@ function withUser(lockoutAfter?: number): { world: Portless; name: string; passw
 
 const wrong = (username: string) => ({ username, password: `Wrong-${crypto.randomUUID()}` });
 
-Deno.test("the message counts the passwords that were rejected in a row", async () => {
+Deno.test("the error of login() counts the passwords that were rejected in a row", async () => {
   const { world, name, password } = withUser();
   await using _ = world;
   const messages: string[] = [];
@@ -41,7 +41,7 @@ Deno.test("login() reports a locked account and does not wait for the lock to en
   assertEquals((await world.session.login({ username: name, password })).state, "valid");
 });
 
-Deno.test("only a wrong password for the same user in a row is counted", async () => {
+Deno.test("login() counts only consecutive wrong passwords of the same user", async () => {
   const { world, name } = withUser();
   await using _ = world;
   const isCounted = async (user: string, session = world.session) =>
@@ -61,7 +61,7 @@ Deno.test("only a wrong password for the same user in a row is counted", async (
   assertEquals(await isCounted(name, world.another()), true, "in all sessions of the process");
 });
 
-Deno.test("the count of wrong passwords starts again after fifteen minutes", async () => {
+Deno.test("login() restarts its count of wrong passwords after fifteen minutes", async () => {
   const { world, name } = withUser();
   await using _ = world;
   const messages: string[] = [];

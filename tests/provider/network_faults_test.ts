@@ -22,7 +22,7 @@ const PAGE: Seen = ["UNEXPECTED_RESPONSE", 1];
 /** The result of a login in each case, and of a refresh if it differs. */
 const EXPECTED: Readonly<Record<string, readonly [login: Seen, refresh?: Seen]>> = {
   "connection refused": [REPEATED],
-  // The provider may have checked the password: it is not sent again.
+  // The provider may have checked the password, so login() does not send it again.
   "reset before the request is read": [ALONE, REPEATED],
   "reset once, then well": [ALONE, ["valid", 2]],
   "response lost once, then well": [ALONE, ["valid", 2]],
@@ -45,7 +45,7 @@ const EXPECTED: Readonly<Record<string, readonly [login: Seen, refresh?: Seen]>>
   "rotation, response lost, no grace": [ALONE, ["REFRESH_REJECTED", 2]],
 };
 
-/** Pauses between attempts take no time here, so only a provider that never responds reaches it. */
+/** In milliseconds. Pauses take no time here, so only a missing response reaches the deadline. */
 const deadlineOf = (each: FaultCase) => each.waits ? 400 : 30_000;
 
 /** Logs in, then lets the session meet a fault. */
@@ -67,7 +67,7 @@ async function meet(
       },
     };
     await createSession({ ...options, authUrl: provider.url }).login();
-    // The tokens are used at another address from here on.
+    // Without AUTH_SESSION, the session accepts the tokens at another address of the provider.
     const saved = await Deno.readTextFile(envFile);
     await Deno.writeTextFile(envFile, saved.replace(/^AUTH_SESSION=.*\n/m, ""));
     const authUrl = await provider.begin();
@@ -87,7 +87,7 @@ async function meet(
     }
     const requests = provider.requests();
     if (requests > 0 && attempts > 0) assertEquals(attempts, requests, "the error's attempts");
-    // The next process finds the same in the file.
+    // The next process reads the same state from the file.
     const next = createSession({ ...options, authUrl });
     assertEquals(next.status().canRefresh, session.status().canRefresh);
     return { seen: [outcome, requests || attempts], session, paused: skipped - before };
@@ -96,7 +96,7 @@ async function meet(
 
 for (const each of FAULT_CASES) {
   const [expected, ofRefresh = expected] = EXPECTED[each.name] ?? [];
-  Deno.test(`login() and refresh() have the expected outcome after ${each.name}`, async () => {
+  Deno.test(`login() and refresh() have the expected outcome (fault: ${each.name})`, async () => {
     const login = await meet(each, (session) => session.login({ force: true }));
     assertEquals(login.seen, expected, "login");
     assertEquals([login.session.status().state, login.session.status().canRefresh], [

@@ -49,9 +49,9 @@ async function loginOffline(
   });
 }
 
-/** A Deno cache with the one package that a login needs. */
+/** Fills a Deno cache with the only package that a login needs. */
 async function fillCache(denoDir: string): Promise<void> {
-  // Loaded here, so that it is in this process's cache.
+  // This import puts the package into the cache of this process.
   await import("../../src/provider/checks.ts");
   const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const { npmCache } = JSON.parse(new TextDecoder().decode(info.stdout));
@@ -61,7 +61,7 @@ async function fillCache(denoDir: string): Promise<void> {
   }
 }
 
-Deno.test("no package is loaded between a login and its response", () =>
+Deno.test("login() loads no package between its request and the response", () =>
   inFolder(async (denoDir) => {
     await fillCache(denoDir);
     const outcome = await loginOffline(denoDir);
@@ -69,11 +69,11 @@ Deno.test("no package is loaded between a login and its response", () =>
   }));
 
 const unreachable: [string, string[], Record<string, string>][] = [
-  ["--cached-only", ["--cached-only"], {}],
-  ["an unreachable registry", [], { NPM_CONFIG_REGISTRY: "http://ada:token@127.0.0.1:9/" }],
+  ["with --cached-only", ["--cached-only"], {}],
+  ["with an unreachable registry", [], { NPM_CONFIG_REGISTRY: "http://ada:token@127.0.0.1:9/" }],
 ];
 for (const [what, flags, env] of unreachable) {
-  Deno.test(`login() sends nothing if its package is not cached, with ${what}`, () =>
+  Deno.test(`login() sends nothing if its package is not cached (${what})`, () =>
     inFolder(async (denoDir) => {
       const outcome = await loginOffline(`${denoDir}/empty`, flags, env);
       assertEquals([outcome.code, outcome.requests], ["PACKAGE_UNAVAILABLE", 0]);
@@ -82,7 +82,7 @@ for (const [what, flags, env] of unreachable) {
     }));
 }
 
-Deno.test("a session from a .env and its calls need no package", () =>
+Deno.test("a session with an access token in the .env calls the API without any package", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env`, "ACCESS_TOKEN=opaque-access-token\n");
     const script = `

@@ -8,7 +8,7 @@ const OLDEST = /Deno from (\d+\.\d+\.\d+)/.exec(
   Deno.readTextFileSync(new URL("../../README.md", import.meta.url)),
 )?.[1] ?? "";
 
-/** The output of a program, if it can be run and succeeds. */
+/** Returns the output of a program, or nothing if it cannot be run or fails. */
 async function printedBy(program: string, args: string[], cwd?: string): Promise<string> {
   const options = { args, env: { NO_COLOR: "1" }, stderr: "null", ...(cwd && { cwd }) } as const;
   try {
@@ -20,7 +20,7 @@ async function printedBy(program: string, args: string[], cwd?: string): Promise
   }
 }
 
-/** The runtime's path in npm's cache; nothing is downloaded by a test. */
+/** The path of the oldest runtime in npm's cache. The test downloads nothing. */
 const oldest = (await printedBy(Deno.build.os === "windows" ? "npx.cmd" : "npx", [
   ...["--yes", "--offline", `deno@${OLDEST}`, "eval", "console.log(Deno.execPath())"],
 ])).trim();
@@ -29,7 +29,7 @@ const reason = `npx --yes deno@${OLDEST} --version was not run here before`;
 Deno.test({
   ...needing(
     oldest ? undefined : { reason, installable: false },
-    `Deno ${OLDEST} sends a password once when the connection drops`,
+    `login() sends the password only once on Deno ${OLDEST} when the connection drops`,
   ),
   fn: () =>
     inFolder(async (cwd) => {

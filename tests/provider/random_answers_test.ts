@@ -13,7 +13,7 @@ const HASH = await computeSecretHash("ada", "example-client", canaries.clientSec
 /** The secrets that each call sends, and that a provider or proxy may therefore repeat. */
 const SENT = {
   login: [canaries.password, canaries.clientSecret, HASH],
-  // Without the hash: if it is rejected, the next request does not contain it.
+  // The hash is left out: after the provider rejects it, the next request does not contain it.
   refresh: [canaries.refreshToken, canaries.clientSecret],
 };
 

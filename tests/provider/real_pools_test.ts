@@ -10,7 +10,7 @@ async function errorOf(call: Promise<unknown>): Promise<AuthError> {
   return await assertRejects(() => call, AuthError);
 }
 
-Deno.test("a device that was removed ends the session, and the next login works", async () => {
+Deno.test("removing its device ends a session at the next refresh, and login() starts a new one", async () => {
   for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
     await using world = await signedIn({
       file: true,
@@ -51,7 +51,7 @@ Deno.test("refresh() uses GetTokensFromRefreshToken if the pool does not allow t
   const expected = ["REFRESH_TOKEN_AUTH", "GetTokensFromRefreshToken"];
   const outcomes: [code: string, second: Response][] = [
     ["refresh", tokenAnswer()],
-    // A pool that does not know the operation: the first refusal tells the user more.
+    // If the pool does not know the operation, the first refusal helps the user more.
     ["FLOW_DISABLED", errorAnswer("UnknownOperationException", "no")],
     ["FLOW_DISABLED", errorAnswer("", "")],
     ["REFRESH_REJECTED", errorAnswer("NotAuthorizedException", "Refresh Token has expired")],
@@ -65,7 +65,7 @@ Deno.test("refresh() uses GetTokensFromRefreshToken if the pool does not allow t
   }
 });
 
-Deno.test("refresh() sends one request if its token is rejected", async () => {
+Deno.test("refresh() sends only one request if the refresh token is rejected", async () => {
   const rejected = errorAnswer("NotAuthorizedException", "Invalid Refresh Token");
   const outcome = await refreshed(rejected, tokenAnswer());
   assertEquals(outcome, ["REFRESH_REJECTED", "REFRESH_TOKEN_AUTH"]);
@@ -79,26 +79,26 @@ async function shownOf(code: string): Promise<string> {
   return (await errorOf(session.login({ onChallenge: () => ({ ANSWER: code }) }))).message;
 }
 
-Deno.test("a refusal that repeats a code of four characters or more is withheld", async () => {
+Deno.test("an error withholds a provider message that repeats a code of four or more characters", async () => {
   assertMatch(await shownOf("q7x"), /OddException: no "q7x" here/);
   assertMatch(await shownOf("q7xz"), /OddException: \[withheld: it repeats a secret\]/);
 });
 
-Deno.test("a response without a token, step or error is UNEXPECTED_RESPONSE at a further step", async () => {
+Deno.test("a further step fails with UNEXPECTED_RESPONSE if no token, step or error comes back", async () => {
   for (const odd of [{}, { Status: "PENDING" }, { SecretCode: "no key!" }]) {
     const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
     const { session } = cannedSession({}, jsonAnswer(step), jsonAnswer(odd));
     const error = await errorOf(session.login({ onChallenge: () => ({ SMS_MFA_CODE: "123456" }) }));
     assertEquals(error.code, "UNEXPECTED_RESPONSE", JSON.stringify(odd));
   }
-  // A login asks for no code, so these do not mean a rejected one.
+  // The first request of a login contains no code, so these responses cannot reject one.
   for (const odd of [{ Status: "ERROR" }, { Status: "SUCCESS" }, { SecretCode: "ABCDEFGH" }]) {
     const { session } = cannedSession({}, jsonAnswer(odd));
     assertEquals((await errorOf(session.login())).code, "UNEXPECTED_RESPONSE");
   }
 });
 
-Deno.test("regions of China have a separate domain, and the same protocol names", async () => {
+Deno.test("AWS regions in China use their own domain with the usual protocol names", async () => {
   const { authUrl: _, ...others } = SETTINGS;
   const region = "cn-north-1";
   const host = `cognito-idp.${region}.amazonaws.com.cn`;

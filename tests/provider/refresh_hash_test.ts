@@ -15,7 +15,7 @@ function hashesSent(world: ReturnType<typeof portless>): (string | undefined)[] 
     .map((each) => each.parameters.SECRET_HASH);
 }
 
-Deno.test("a login hashes the e-mail that was typed, and a refresh the provider's name", async () => {
+Deno.test("login() hashes the e-mail that the user typed, and refresh() the provider's user name", async () => {
   await using world = portless({
     file: true,
     sandbox: { aliasSignIn: true, refreshSecretHash: "required" },
@@ -25,13 +25,13 @@ Deno.test("a login hashes the e-mail that was typed, and a refresh the provider'
   assertNotEquals(username, email);
   assertEquals(world.sent[0]?.parameters.SECRET_HASH, await hashOf(world, email));
   await world.session.refresh();
-  // After a restart, the stored token contains the name.
+  // After a restart, the session reads the user name from the stored token.
   await createSession(others).refresh();
   const hash = await hashOf(world, username);
   assertEquals(hashesSent(world), [hash, hash]);
 });
 
-Deno.test('refreshSecretHash: "auto" omits a refused hash, in later refreshes too', async () => {
+Deno.test('refreshSecretHash: "auto" stops sending a hash that the provider refuses', async () => {
   await using world = await signedIn({ sandbox: { refreshSecretHash: "forbidden" } });
   await world.session.refresh();
   const first = hashesSent(world);
@@ -71,7 +71,7 @@ Deno.test('refreshSecretHash: "send" always sends the hash', async () => {
   assertEquals(hashesSent(world).includes(undefined), false);
 });
 
-Deno.test("a refresh whose hashes are all rejected is SECRET_HASH_REJECTED and keeps the tokens", async () => {
+Deno.test("refresh() fails with SECRET_HASH_REJECTED and keeps the tokens if every hash is rejected", async () => {
   await using world = await signedIn({
     file: true,
     provider: (sent) =>

@@ -16,27 +16,30 @@ async function refreshError(answer: Canned): Promise<AuthError> {
 }
 
 const FORMS: [string, (name: string, message: string) => Canned][] = [
-  ["__type", (name, message) => errorAnswer(name, message)],
-  ["a namespaced __type", (name, message) => errorAnswer(`com.vendor.identity#${name}`, message)],
-  ["Message with a capital", (__type, Message) => jsonAnswer({ __type, Message }, 400)],
+  ["its name in __type", (name, message) => errorAnswer(name, message)],
   [
-    "error_description beside an empty message",
+    "a namespaced name in __type",
+    (name, message) => errorAnswer(`com.vendor.identity#${name}`, message),
+  ],
+  ["its message in Message", (__type, Message) => jsonAnswer({ __type, Message }, 400)],
+  [
+    "its message in error_description",
     (__type, error_description) => jsonAnswer({ __type, message: "", error_description }, 400),
   ],
-  ["code", (code, message) => jsonAnswer({ code, message }, 400)],
+  ["its name in code", (code, message) => jsonAnswer({ code, message }, 400)],
 
   [
-    "the header x-amzn-ErrorType with an address",
+    "a name and a URL in x-amzn-ErrorType",
     (name, message) =>
       jsonAnswer({ message }, 400, { "x-amzn-ErrorType": `a.b#${name}:http://vendor.example/` }),
   ],
 ];
 
 for (const [form, answer] of FORMS) {
-  Deno.test(`a refusal is understood in the form of ${form}`, async () => {
+  Deno.test(`login() and refresh() understand a refusal with ${form}`, async () => {
     const cases = [
       ["NotAuthorizedException", "Password attempts exceeded", "LOCKED_OUT"],
-      // Every object has a member of this name.
+      // Every object inherits a member with this name.
       ["constructor", "no", "REJECTED"],
     ] as const;
     for (const [name, message, code] of cases) {
@@ -48,7 +51,7 @@ for (const [form, answer] of FORMS) {
   });
 }
 
-Deno.test("a refusal in plain text is understood", async () => {
+Deno.test("login() and refresh() understand a refusal in plain text", async () => {
   const text = (body: string): Canned => () => new Response(body, { status: 400 });
   const page: Canned = () => new Response("<html>down</html>", { status: 502 });
   assertEquals((await loginError(page)).code, "SERVER_ERROR");
@@ -57,14 +60,14 @@ Deno.test("a refusal in plain text is understood", async () => {
   assertEquals((await refreshError(text("UserNotFoundException"))).code, "REFRESH_REJECTED");
 });
 
-Deno.test("a refusal in a header is understood if the response has no body", async () => {
+Deno.test("login() and refresh() understand a refusal in a header if the response has no body", async () => {
   const header = { "x-amzn-ErrorType": "ResourceNotFoundException:" };
   const answer: Canned = () => new Response(null, { status: 400, headers: header });
   assertEquals((await loginError(answer)).code, "CLIENT_UNKNOWN");
   assertEquals((await refreshError(answer)).code, "CLIENT_UNKNOWN");
 });
 
-Deno.test("a ProviderError has the facts of the response, which support asks for", async () => {
+Deno.test("a ProviderError contains the details of the response that a support desk asks for", async () => {
   const answer = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, {
     "x-amzn-RequestId": "11111111-2222-3333-4444-555555555555",
     "retry-after": "90",

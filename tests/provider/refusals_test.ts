@@ -13,7 +13,7 @@ import { documentText } from "../support/documented_flags.ts";
 
 type Flow = ProviderRequest["flow"];
 
-/** A refusal, and its code: the same for all purposes of a request, or one for each purpose. */
+/** A refusal and its code, which is the same for all flows or differs between them. */
 type Example = readonly [
   name: string,
   message: string,
@@ -206,7 +206,7 @@ function responseOf([name, message, , { status = 400, headers } = {}]: Example):
   return { status, headers: new Headers(headers), text };
 }
 
-/** An example for each flow that it is about. */
+/** Each example, once for each flow to which it applies. */
 const CASES = EXAMPLES.flatMap((example) =>
   FLOWS.flatMap((flow) => {
     const codes = example[2];
@@ -215,7 +215,7 @@ const CASES = EXAMPLES.flatMap((example) =>
   })
 );
 
-Deno.test("each refusal has its code, its meaning, and whether it is final or repeated", () => {
+Deno.test("readRefusal() returns the code and meaning of each refusal, and whether to retry", () => {
   for (const { example, flow, code } of CASES) {
     const [, , , more = {}] = example;
     const response = responseOf(example);
@@ -228,7 +228,7 @@ Deno.test("each refusal has its code, its meaning, and whether it is final or re
   }
 });
 
-/** A row as one text, so that a reader finds it in the table. */
+/** A row of the table as text, for the message of a failed test. */
 function rowText({ names, says, status, header, flows, code }: Refusal): string {
   return [flows, names, says, status, header, code].flat().filter((it) => it !== undefined).join(
     " ",
@@ -244,7 +244,7 @@ Deno.test("each row of the refusals table has an example", () => {
   assertEquals(idle, [], "rows without an example, or that no response can reach");
 });
 
-/** A refusal as it is shown to a user with this password. */
+/** A refusal as a user with this password sees it. */
 function shownTo(secret: string, name: string, message: string) {
   const json = { __type: name, message };
   const answer = { status: 400, headers: new Headers(), text: JSON.stringify(json) };

@@ -1,4 +1,4 @@
-/** Responses of the provider that are not refusals: the ones that a session accepts, and the others. */
+/** Responses of the provider that are not refusals: those that a session accepts or rejects. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
 import type { Canned } from "../support/canned_fetch.ts";
@@ -6,13 +6,13 @@ import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession } from "../support/canned_session.ts";
 
 const LIFETIMES: [what: string, ExpiresIn: unknown, seconds: number | undefined][] = [
-  ["digits", "600", 600],
-  ["the longest lifetime", 1e9, 1e9],
-  ["a longer lifetime", 1e9 + 1, undefined],
-  ["a word", "soon", undefined],
+  ["that is a string of digits", "600", 600],
+  ["of the maximum lifetime", 1e9, 1e9],
+  ["above the maximum lifetime", 1e9 + 1, undefined],
+  ["that is a word", "soon", undefined],
 ];
 for (const [what, ExpiresIn, seconds] of LIFETIMES) {
-  Deno.test(`login() ${seconds ? "accepts" : "ignores"} ${what} as ExpiresIn`, async () => {
+  Deno.test(`login() ${seconds ? "accepts" : "ignores"} an ExpiresIn ${what}`, async () => {
     const { session, time } = cannedSession({}, tokenAnswer({ ...TOKENS, ExpiresIn }));
     const { state, accessTokenExpiresAt } = await session.login();
     const end = accessTokenExpiresAt?.getTime();
@@ -57,19 +57,19 @@ const LINE_BREAK = tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" });
 const LONG_NAME = jsonAnswer({ ChallengeName: "X".repeat(201) });
 
 const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][] = [
-  ["neither tokens nor a challenge", jsonAnswer({}), /neither tokens nor a challenge/],
+  ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
   ["an empty body", text(""), /empty body/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
   ["a number as the refresh token", NUMBER, /RefreshToken.*string/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
-  ["null", jsonAnswer(null), /without an error name/],
+  ["the JSON value null", jsonAnswer(null), /without an error name/],
   ["a challenge name of 201 characters", LONG_NAME, /ChallengeName/],
   ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
   ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],
-  ["a page not found", text("Not Found", 404), /not complete JSON/, 404],
+  ["a 404 in plain text", text("Not Found", 404), /not complete JSON/, 404],
 ];
 for (const [what, answer, seen, status = 200] of UNEXPECTED) {
   Deno.test(`login() and refresh() reject ${what} as UNEXPECTED_RESPONSE`, async () => {

@@ -78,14 +78,14 @@ Deno.test("a Retry-After delays all sessions of this provider, and no others", a
   assertEquals([one.asked.length, same.asked.length], [1, 0]);
 });
 
-/** Requests of a logout that a login can do without: the operation, the logout, and the age of the token. */
+/** Requests of a logout that the next login does not need: operation, options, age of the token. */
 const OPTIONAL = [
   ["RevokeToken", {}, 0],
   // Signing out all devices requires a current access token, so the logout refreshes.
   ["REFRESH_TOKEN_AUTH", { everywhere: true }, 3_000],
 ] as const;
 for (const [operation, logout, seconds] of OPTIONAL) {
-  Deno.test(`a throttled ${operation} does not delay a login`, async () => {
+  Deno.test(`a throttled ${operation} of a logout does not delay the next login`, async () => {
     let asked = 0;
     await using world = await signedIn({
       provider({ flow }) {

@@ -5,12 +5,12 @@ import { computeSecretHash } from "../../mod.ts";
 import data from "../support/data/secret_hash_vectors.json" with { type: "json" };
 
 for (const { name, username, clientId, clientSecret, hash } of data.vectors) {
-  Deno.test(`computeSecretHash() returns the same as openssl for ${name}`, async () => {
+  Deno.test(`computeSecretHash() returns the same hash as openssl (${name})`, async () => {
     assertEquals(await computeSecretHash(username, clientId, clientSecret), hash);
   });
 }
 
-Deno.test("computeSecretHash() agrees with a second implementation on any text", async () => {
+Deno.test("computeSecretHash() agrees with node:crypto on any text", async () => {
   const text = fc.string({ unit: "grapheme", maxLength: 80 });
   await fc.assert(
     fc.asyncProperty(text, text, text.filter((it) => it !== ""), async (name, id, secret) => {
@@ -21,7 +21,7 @@ Deno.test("computeSecretHash() agrees with a second implementation on any text",
   );
 });
 
-Deno.test("computeSecretHash() rejects wrong types, with the argument's name and not its value", async () => {
+Deno.test("computeSecretHash() rejects an argument of a wrong type without showing its value", async () => {
   const loose = computeSecretHash as (...values: unknown[]) => Promise<string>;
   const wrong: [string, unknown[]][] = [
     ["username", [undefined, "id", "top-secret-value"]],

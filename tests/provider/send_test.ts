@@ -19,7 +19,7 @@ const failing = (status: number): Canned => () => new Response("", { status });
 /** A response that arrives after this time. */
 function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
   return async (asked) => {
-    // First the client sees that the request is on its way.
+    // Yields first, so that the client already waits for the response.
     await Promise.resolve();
     timeouts.pass(ms);
     // A response that arrives just after the limit is still read.
@@ -28,7 +28,7 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
   };
 }
 
-Deno.test("a login whose response arrives at 0.8 of the deadline succeeds", async () => {
+Deno.test("login() succeeds if the response arrives after 80% of its time limit", async () => {
   using timeouts = heldTimeouts();
   const answer = late(8_000, tokenAnswer(), timeouts);
   const { session, asked } = publicSession({ timeoutMs: 10_000 }, answer);
@@ -36,7 +36,7 @@ Deno.test("a login whose response arrives at 0.8 of the deadline succeeds", asyn
   assertEquals(asked.length, 1);
 });
 
-Deno.test("refresh() sends a second request after 0.6 of the deadline without a response", async () => {
+Deno.test("refresh() sends a second request if no response arrives within 60% of its time limit", async () => {
   using timeouts = heldTimeouts();
   const { session, asked } = publicSession(
     { timeoutMs: 10_000 },
@@ -50,7 +50,7 @@ Deno.test("refresh() sends a second request after 0.6 of the deadline without a 
   assertEquals(asked.length, 4, "a request without a response by then is repeated");
 });
 
-Deno.test("login() that is aborted in a pause sends nothing more", async () => {
+Deno.test("login() sends nothing more if it is aborted between two attempts", async () => {
   const reason = new Error("the user left");
   const leaving = new AbortController();
   const sleep = () => {
@@ -62,7 +62,7 @@ Deno.test("login() that is aborted in a pause sends nothing more", async () => {
   assertEquals([asked.length, session.status().state], [1, "none"]);
 });
 
-Deno.test("an aborted login ends its request", async () => {
+Deno.test("aborting login() aborts its request", async () => {
   const leaving = new AbortController();
   let sent: AbortSignal | null | undefined;
   const fetch: typeof globalThis.fetch = (_input, init) => {
@@ -79,7 +79,7 @@ Deno.test("an aborted login ends its request", async () => {
   assertEquals(sent?.aborted, true);
 });
 
-Deno.test("login() sends the password once if a reused connection breaks", async () => {
+Deno.test("login() sends the password only once if a reused connection breaks", async () => {
   await using sandbox = await startSandbox();
   const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
   await using proxy = await startFaultProxy({ target, keepAlive: true });
@@ -98,13 +98,13 @@ Deno.test("login() sends the password once if a reused connection breaks", async
   }
 });
 
-/** The longest pauses, in milliseconds; at random, one can be half as long. */
+/** The longest pauses in milliseconds. Each pause is random, and at least half as long. */
 const LONGEST: [what: string, status: number, longest: number[]][] = [
-  ["short pauses after a server error", 500, [200, 400, 800]],
-  ["longer pauses while the provider throttles", 429, [1_000, 2_000, 4_000]],
+  ["briefly between attempts after a server error", 500, [200, 400, 800]],
+  ["longer between attempts while the provider throttles", 429, [1_000, 2_000, 4_000]],
 ];
 for (const [what, status, longest] of LONGEST) {
-  Deno.test(`login() makes ${what}`, async () => {
+  Deno.test(`login() waits ${what}`, async () => {
     const { session, time } = publicSession({}, failing(status));
     await failureOf(session.login());
     assertEquals(time.pauses.length, longest.length);
@@ -115,7 +115,7 @@ for (const [what, status, longest] of LONGEST) {
   });
 }
 
-Deno.test("the retries of a login end before its deadline", async () => {
+Deno.test("login() stops retrying before its time limit", async () => {
   using _ = heldTimeouts();
   for (const timeoutMs of [100, 2_000]) {
     const { session, asked, time } = publicSession({ timeoutMs }, async () => {

@@ -1,9 +1,9 @@
-/** The sandbox without the client. Its parts respond as the API document says. */
+/** The access tokens of the sandbox, compared with the API document. */
 import { assertEquals } from "@std/assert";
 import { createLocalJWKSet, jwtVerify } from "npm:jose@^6";
 import { logIn, sandboxTest } from "./requests.ts";
 
-sandboxTest("an access token is signed with the served key and has the documented claims", {
+sandboxTest("an access token is signed with the published key and has the documented claims", {
   accessTokenSeconds: 300,
 }, async ({ sandbox, clock }) => {
   const { AccessToken } = await logIn(sandbox);

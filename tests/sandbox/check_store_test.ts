@@ -1,4 +1,4 @@
-/** The check that authors of a store run. */
+/** `checkStore()`, with which authors of a store test it. */
 import { assertEquals, assertRejects } from "@std/assert";
 import {
   type CheckedRecord,
@@ -33,14 +33,14 @@ class MemoryStore implements CheckedStore {
 
 type Fault = (store: MemoryStore, end: () => void) => Partial<CheckedStore>;
 
-/** How a store can break each rule: the functions that are different in it. */
+/** For each rule, a store that breaks it, and the functions in which that store is different. */
 const FAULTS: Readonly<Record<string, readonly [StoreRule, Fault]>> = {
   "has no lock": ["excludes", (store) => ({
     update: async (change) => {
       store.record = await change(store.record) ?? store.record;
     },
   })],
-  "keeps the lock after a rejection": ["releases", (store, end) => {
+  "keeps the lock after a failed update": ["releases", (store, end) => {
     let isStuck = false;
     return {
       async update(change) {
@@ -55,7 +55,7 @@ const FAULTS: Readonly<Record<string, readonly [StoreRule, Fault]>> = {
       },
     };
   }],
-  "stores a record after a rejection": ["discards", (store) => ({
+  "stores a record after a failed update": ["discards", (store) => ({
     update: (change) =>
       store.inTurn(async () => {
         try {
@@ -66,29 +66,29 @@ const FAULTS: Readonly<Record<string, readonly [StoreRule, Fault]>> = {
         }
       }),
   })],
-  "drops lines that it does not know": ["keeps", (store) => ({
+  "drops unknown lines": ["keeps", (store) => ({
     read() {
       const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", AUTH_SESSION = "" } = store.record ?? {};
       return Promise.resolve({ ACCESS_TOKEN, REFRESH_TOKEN, AUTH_SESSION });
     },
   })],
-  "removes the record for undefined": ["leaves", (store) => ({
+  "removes the record if an update returns undefined": ["leaves", (store) => ({
     update: (change) =>
       store.inTurn(async () => {
         store.record = await change(store.record);
       }),
   })],
-  "does not pass the record": ["passes", (store) => ({
+  "does not pass the record to an update": ["passes", (store) => ({
     update: (change) => store.update(() => change()),
   })],
-  "hides the error of its function": ["rejects", (store) => ({
+  "hides the error of an update": ["rejects", (store) => ({
     update: (change) => store.update(change).catch(() => {}),
   })],
-  "reads in turn": ["reads", (store, end) => {
+  "makes a read wait for an update": ["reads", (store, end) => {
     let updates = 0;
     return {
       async read() {
-        // The fifth update reads.
+        // The check of this rule reads during the fifth update.
         if (updates === 5) queueMicrotask(end);
         await store.inTurn(() => Promise.resolve());
         return store.record;
@@ -112,7 +112,7 @@ async function assertBreaks(rule: StoreRule, check: Promise<void>): Promise<void
 }
 
 for (const [fault, [rule, make]] of Object.entries(FAULTS)) {
-  Deno.test(`checkStore() finds a store that ${fault}`, async () => {
+  Deno.test(`checkStore() rejects a store that ${fault}`, async () => {
     const end = new AbortController();
     const store = new MemoryStore();
     await assertBreaks(
@@ -122,7 +122,7 @@ for (const [fault, [rule, make]] of Object.entries(FAULTS)) {
   });
 }
 
-Deno.test("checkStore() accepts a store in memory, and leaves its record as it was", async () => {
+Deno.test("checkStore() accepts a store in memory and leaves its record unchanged", async () => {
   for (const record of [{ ACCESS_TOKEN: "mine", OTHER: "line" }, undefined]) {
     const store = new MemoryStore();
     store.record = record;
@@ -131,7 +131,7 @@ Deno.test("checkStore() accepts a store in memory, and leaves its record as it w
   }
 });
 
-Deno.test("checkStore() accepts the store of the documents, opened by two programs", async () => {
+Deno.test("checkStore() accepts the store in the documentation, opened by two programs", async () => {
   await inFolder(async (folder) => {
     const { inTable } = await documentedStore(folder);
     const [one, other] = [inTable(`${folder}/a.db`), inTable(`${folder}/a.db`)];
@@ -140,7 +140,7 @@ Deno.test("checkStore() accepts the store of the documents, opened by two progra
   });
 });
 
-Deno.test("checkStore() finds two programs that do not share their lock", async () => {
+Deno.test("checkStore() rejects a store whose two programs do not share a lock", async () => {
   const [one, other] = [new MemoryStore(), new MemoryStore()];
   const shared = {
     read: one.read,
@@ -152,7 +152,7 @@ Deno.test("checkStore() finds two programs that do not share their lock", async 
   await assertBreaks("excludes", checkStore(one, { other: shared }));
 });
 
-Deno.test("checkStore() throws the store's own error, and restores the record after it", async () => {
+Deno.test("checkStore() passes on an error of the store and restores the record", async () => {
   const store = new MemoryStore();
   store.record = { ACCESS_TOKEN: "mine" };
   const failure = new TypeError("no connection");

@@ -8,7 +8,7 @@ async function ask(sandbox: Sandbox, path: string, init: RequestInit = {}): Prom
   return await callApi(sandbox, path, token.slice("bearer ".length), init);
 }
 
-sandboxTest("the API accepts the word bearer in any case", {}, async ({ sandbox }) => {
+sandboxTest('the API accepts "bearer" in upper or lower case', {}, async ({ sandbox }) => {
   const { AccessToken } = await logIn(sandbox);
   for (const word of ["bearer", "Bearer", "BEARER"]) {
     const headers = { authorization: `${word} ${AccessToken}` };
@@ -17,7 +17,7 @@ sandboxTest("the API accepts the word bearer in any case", {}, async ({ sandbox 
   }
 });
 
-sandboxTest("the API refuses a call without an access token with the reason", {}, async ({
+sandboxTest("the API refuses a call without a valid access token and says why", {}, async ({
   sandbox,
 }) => {
   const { AccessToken, IdToken, RefreshToken } = await logIn(sandbox);
@@ -44,7 +44,7 @@ sandboxTest("the API refuses a call without an access token with the reason", {}
   assertEquals((await callApi(sandbox, "/health")).status, 200);
 });
 
-sandboxTest("the API refuses a token from the second at which it expires", {
+sandboxTest("the API refuses a token from the moment it expires", {
   accessTokenSeconds: 60,
 }, async ({ sandbox, clock }) => {
   const { AccessToken } = await logIn(sandbox);
@@ -88,7 +88,7 @@ const BAD_QUERIES: [string, RegExp][] = [
 ];
 
 sandboxTest(
-  "a bad query for observations is refused with the valid parameters",
+  "the error for a bad query for observations lists the valid parameters",
   {},
   async ({ sandbox }) => {
     for (const [query, expected] of BAD_QUERIES) {

@@ -95,7 +95,7 @@ Deno.test("the demo runs all steps with the permissions of its task in any envir
   await assertNoSecret(out);
 });
 
-Deno.test("the demo stops at the first step that fails and reports what it saw", async () => {
+Deno.test("the demo stops at the first step that fails and reports the error", async () => {
   const flags = FLAGS.filter((flag) => !flag.startsWith("--allow-run"));
   const { code, out, err } = await runDemo(flags);
   assertEquals(code, 1);

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { callApi, fault, logIn, loginBody, sandboxAt, sandboxTest, send } from "./requests.ts";
 
-Deno.test("a failure with a status has the format of its system and ends after `times` requests", async () => {
+Deno.test("a simulated failure has the provider's format and ends after `times` requests", async () => {
   const failures = [{ at: "token" as const, status: 503, times: 2 }];
   const { sandbox } = sandboxAt({ failures });
   await using _ = sandbox;
@@ -14,7 +14,7 @@ Deno.test("a failure with a status has the format of its system and ends after `
   assertEquals(failures[0]?.times, 2, "the caller's list is unchanged");
 });
 
-sandboxTest("a delayed request that is aborted is not processed", {
+sandboxTest("the sandbox does not process a delayed request that is aborted", {
   failures: [{ at: "api", delayMs: 60_000, times: 1 }],
 }, async ({ sandbox }) => {
   const { AccessToken } = await logIn(sandbox);

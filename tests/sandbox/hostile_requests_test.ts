@@ -73,7 +73,7 @@ Deno.test("the sandbox refuses odd methods and targets with a 4xx status", async
   assertEquals((await (await fetch(`${sandbox.apiUrl}/health`)).json()).status, "ok");
 });
 
-/** A body without an announced length, in parts of 64 KiB. */
+/** A body of unannounced length, in chunks of 64 KiB. */
 function streamOf(bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   let left = bytes;
   return new ReadableStream({
@@ -90,7 +90,7 @@ async function post(url: string, body: BodyInit, headers: HeadersInit = {}): Pro
   return new Response(await answer.text(), answer);
 }
 
-Deno.test("provider and portal accept a body of 1 MiB and refuse a larger one with 413", async () => {
+Deno.test("the provider and the portal accept a body of 1 MiB and refuse a larger one with 413", async () => {
   await using sandbox = await startSandbox();
   const [token, form] = [sandbox.authUrl, `${sandbox.portalUrl}/login`];
   for (const url of [token, form]) {

@@ -30,7 +30,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("throttlePerSecond refuses more requests than this within one second", {
+sandboxTest("throttlePerSecond limits the number of requests within one second", {
   throttlePerSecond: 2,
 }, async ({ sandbox, clock }) => {
   const { RefreshToken } = await logIn(sandbox);

@@ -15,7 +15,7 @@ const REFUSED: [Record<string, unknown>, string][] = [
 ];
 
 for (const [options, message] of REFUSED) {
-  Deno.test(`createSandbox() refuses ${JSON.stringify(options)}`, () => {
+  Deno.test(`createSandbox() refuses the options ${JSON.stringify(options)}`, () => {
     assertThrows(() => createSandbox(options as SandboxOptions), Error, message);
   });
 }
@@ -26,7 +26,7 @@ for (const port of [65534, 1.5]) {
   });
 }
 
-Deno.test("createSandbox() has settings for a session, and a folder that close() removes", async () => {
+Deno.test("createSandbox() provides settings for a session, and a folder that close() removes", async () => {
   const sandbox = createSandbox();
   const { settings } = sandbox;
   assertEquals(

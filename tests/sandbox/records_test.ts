@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { addEntry, addRecord } from "../../src/sandbox/records.ts";
 
-/** The limit in the docstrings of `requests` and `apiRequests`. */
+/** The limit that the docstrings of `requests` and `apiRequests` state. */
 const KEPT = 10_000;
 
 Deno.test("the sandbox keeps the newest 10,000 records", () => {

@@ -25,7 +25,7 @@ function getTokens(sandbox: Sandbox, token: unknown, fields: Body = {}): Promise
 }
 
 sandboxTest(
-  "a refresh with an unknown, missing or revoked token is refused with the reason",
+  "the sandbox refuses a refresh with an unknown, missing or revoked token and says why",
   {},
   async ({ sandbox }) => {
     const { RefreshToken, AccessToken } = await logIn(sandbox);
@@ -45,15 +45,15 @@ sandboxTest(
   },
 );
 
-const HASH_RULES: ["optional" | "required" | "forbidden", boolean[]][] = [
-  // Accepted: without a hash, with a right one, with a wrong one.
-  ["optional", [true, true, false]],
-  ["required", [false, true, false]],
-  ["forbidden", [true, false, false]],
+/** `accepted`: without a hash, with the correct one, and with a wrong one. */
+const HASH_RULES: ["optional" | "required" | "forbidden", what: string, accepted: boolean[]][] = [
+  ["optional", "no SECRET_HASH or the correct one", [true, true, false]],
+  ["required", "the correct SECRET_HASH", [false, true, false]],
+  ["forbidden", "no SECRET_HASH", [true, false, false]],
 ];
 
-for (const [rule, accepted] of HASH_RULES) {
-  sandboxTest(`refreshSecretHash "${rule}" decides which SECRET_HASH a refresh needs`, {
+for (const [rule, what, accepted] of HASH_RULES) {
+  sandboxTest(`with refreshSecretHash "${rule}", a refresh must contain ${what}`, {
     refreshSecretHash: rule,
   }, async ({ sandbox }) => {
     const { RefreshToken } = await logIn(sandbox);
@@ -66,23 +66,27 @@ for (const [rule, accepted] of HASH_RULES) {
   });
 }
 
-sandboxTest("rotation replaces a refresh token at once and keeps the end of its lifetime", {
-  rotateRefreshTokens: true,
-  refreshDays: 1,
-}, async ({ sandbox, clock }) => {
-  const first = await logIn(sandbox);
-  clock.advance(DAY / 2);
-  const second = await refresh(sandbox, first.RefreshToken);
-  assertNotEquals(second.result.RefreshToken, first.RefreshToken);
-  assertEquals(
-    fault(await refresh(sandbox, first.RefreshToken)),
-    "400 NotAuthorizedException: Refresh Token has been revoked",
-  );
-  const third = await refresh(sandbox, second.result.RefreshToken);
-  assertEquals(third.status, 200);
-  clock.advance(DAY / 2);
-  assertMatch(fault(await refresh(sandbox, third.result.RefreshToken)), /has expired/);
-});
+sandboxTest(
+  "with rotation, a refresh replaces the refresh token but does not extend its lifetime",
+  {
+    rotateRefreshTokens: true,
+    refreshDays: 1,
+  },
+  async ({ sandbox, clock }) => {
+    const first = await logIn(sandbox);
+    clock.advance(DAY / 2);
+    const second = await refresh(sandbox, first.RefreshToken);
+    assertNotEquals(second.result.RefreshToken, first.RefreshToken);
+    assertEquals(
+      fault(await refresh(sandbox, first.RefreshToken)),
+      "400 NotAuthorizedException: Refresh Token has been revoked",
+    );
+    const third = await refresh(sandbox, second.result.RefreshToken);
+    assertEquals(third.status, 200);
+    clock.advance(DAY / 2);
+    assertMatch(fault(await refresh(sandbox, third.result.RefreshToken)), /has expired/);
+  },
+);
 
 const ROTATIONS = [
   ["initiate-auth", refresh, /has been revoked/],
@@ -90,8 +94,8 @@ const ROTATIONS = [
 ] as const;
 
 for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
-  const name = `rotateRefreshTokens "${rotateRefreshTokens}"`;
-  sandboxTest(`${name}: a second use of a token revokes its earlier successors`, {
+  const rotation = `rotation "${rotateRefreshTokens}"`;
+  sandboxTest(`with ${rotation}, reusing a refresh token revokes the tokens of its first use`, {
     rotateRefreshTokens,
     graceSeconds: 10,
   }, async ({ sandbox }) => {

@@ -5,19 +5,19 @@ import { freePort } from "../support/free_port.ts";
 import { loginBody, refreshBody, vendorHeaders } from "./requests.ts";
 
 async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
-  // A new connection each time: on a reused one, fetch repeats a POST by itself.
+  // Each request uses a new connection, because fetch() repeats a POST on a reused one.
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
   const response = await fetch(sandbox.authUrl, {
     method: "POST",
     headers: vendorHeaders(),
-    // Deno 2.7.7 to 2.9.5 repeats a text body all the same.
+    // Deno 2.7.7 to 2.9.5 repeats a request with a text body even then.
     body: new Blob([JSON.stringify(body)]),
     client,
   });
   return new Response(await response.text(), response);
 }
 
-Deno.test("a failure with `drop` closes the connection without a response", async () => {
+Deno.test("a simulated failure with `drop` closes the connection without a response", async () => {
   await using sandbox = await startSandbox({ rotateRefreshTokens: true });
   const { AuthenticationResult: result } = await (await post(sandbox, loginBody(sandbox))).json();
   const refresh = () => post(sandbox, refreshBody(sandbox, result.RefreshToken));
@@ -42,7 +42,7 @@ Deno.test("startSandbox({ port }) uses this port and the next two", async () => 
   Deno.listen({ hostname: "127.0.0.1", port: port - 1 }).close();
 });
 
-Deno.test("close() frees the ports and ends waiting requests", async () => {
+Deno.test("close() frees the ports of the sandbox and ends pending requests", async () => {
   const arrived = Promise.withResolvers<void>();
   // The sandbox reads its clock when a request arrives.
   const now = (): number => {

@@ -42,20 +42,20 @@ interface Change {
 
 const UNKNOWN = { "x-vendor-target": "VendorIdentityProviderService.toString" };
 const ENVELOPE_FAULTS: [what: string, change: Change, expected: RegExp][] = [
-  ["another method", { method: "PUT" }, /^405 UnknownOperationException/],
-  ["no target", { headers: { "x-vendor-target": "" } }, /^400 UnknownOperationException/],
+  ["the method PUT", { method: "PUT" }, /^405 UnknownOperationException/],
+  ["no target header", { headers: { "x-vendor-target": "" } }, /^400 UnknownOperationException/],
   ["an unknown operation", { headers: UNKNOWN }, /^400 UnknownOperationException/],
   [
-    "plain JSON",
+    "the content type application/json",
     { headers: { "content-type": "application/json" } },
     /^400 SerializationException: Content-Type must be exactly application\/x-vendor-json-1.1/,
   ],
-  ["broken JSON", { body: '{"AuthFlow":' }, /^400 SerializationException/],
-  ["an array", { body: "[]" }, /^400 SerializationException/],
+  ["broken JSON as its body", { body: '{"AuthFlow":' }, /^400 SerializationException/],
+  ["an array as its body", { body: "[]" }, /^400 SerializationException/],
 ];
 
 for (const [what, { body, method = "POST", headers }, expected] of ENVELOPE_FAULTS) {
-  sandboxTest(`the token endpoint refuses ${what}`, {}, async ({ sandbox }) => {
+  sandboxTest(`the token endpoint refuses a request with ${what}`, {}, async ({ sandbox }) => {
     const init = { method, headers: { ...vendorHeaders(), ...headers } };
     const answer = await send(sandbox, body ?? loginBody(sandbox), init);
     assertMatch(fault(answer), expected);
@@ -107,7 +107,7 @@ for (const [what, fields, parameters, expected] of BODY_FAULTS) {
 }
 
 sandboxTest(
-  "the token endpoint with aws words accepts only those, and needs no user pool",
+  'with words: "aws", the token endpoint accepts only the names of aws and needs no user pool',
   { words: "aws" },
   async ({ sandbox }) => {
     assertEquals(sandbox.settings.provider, "aws");
@@ -121,7 +121,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "the token endpoint refuses a SECRET_HASH of a public client",
+  "the token endpoint refuses a SECRET_HASH from a public client",
   { clientSecret: false },
   async ({ sandbox }) => {
     assertEquals(sandbox.settings.clientSecret, "");

@@ -7,8 +7,8 @@ import {
   STATIONS,
 } from "../../src/sandbox/data_api/weather.ts";
 
-// If the numbers change, run sample_files.ts: the sample files contain them as well.
-Deno.test("observations are the same numbers in every run", async () => {
+// If the numbers change, run sample_files.ts, because the sample files contain the same numbers.
+Deno.test("the observations of the sandbox are the same in every run", async () => {
   const hours = [...hoursBetween(DATA_START, DATA_END)];
   const years = STATIONS.map(({ id }) => hours.map((time) => observe(id, time)));
   const bytes = new TextEncoder().encode(JSON.stringify(years));

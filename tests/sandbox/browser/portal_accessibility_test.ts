@@ -27,7 +27,7 @@ async function violations(page: Page): Promise<string[]> {
 const SCREENS = [["light", 1280], ["dark", 360]] as const;
 
 chromiumTest(
-  "every page of the portal passes axe-core, light and wide or dark and narrow",
+  "every page of the portal passes axe-core in a wide light and in a narrow dark window",
   async (browser) => {
     // The clock stands still, so that no code changes during a check.
     const time = Date.now();
@@ -35,7 +35,7 @@ chromiumTest(
     await using sandbox = await startSandbox({ challenge, now: () => time });
     const { username, password } = sandbox.settings;
     const { page, problems } = await openPage(browser);
-    // Otherwise this page reloads for the next code, possibly during a check.
+    // Removes the header that reloads this page for the next code, possibly during a check.
     await page.route("**/authenticator", async (route) => {
       const response = await route.fetch();
       const { refresh: _, ...headers } = response.headers();
@@ -44,7 +44,7 @@ chromiumTest(
 
     const check = async (state: string): Promise<void> => {
       for (const [colorScheme, width] of SCREENS) {
-        // Without transitions, axe-core sees the final colors.
+        // axe-core must see the final colors, not those of a transition.
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         await page.setViewportSize({ width, height: 800 });
         const what = `${state}, ${colorScheme}, ${width} px`;

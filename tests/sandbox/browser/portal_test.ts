@@ -25,7 +25,7 @@ async function text(page: Page, selector: string): Promise<string> {
 }
 
 chromiumTest(
-  "Copy Token copies a string with which login() signs in",
+  '"Copy Token" copies a portal token that login() accepts',
   async (browser) => {
     await using sandbox = await startSandbox();
     const { page, problems } = await openPage(browser);
@@ -36,7 +36,7 @@ chromiumTest(
       /^Copied to the clipboard Valid until .*\d:\d\d/,
     );
     assert(!(await page.content()).includes(portalToken.slice("bearer ".length)));
-    // A login needs only the address of the API.
+    // This login needs no setting but the address of the API.
     const session = createSession({ envFile: false, apiBaseUrl: sandbox.apiUrl });
     const status = await session.login({ portalToken });
     assertEquals([status.state, status.source, status.canRefresh], ["valid", "portal", false]);
@@ -68,7 +68,7 @@ chromiumTest("the user menu opens on a click and closes on a click or Escape", a
 });
 
 chromiumTest(
-  "Copy Token shows the selected string if the clipboard is refused",
+  '"Copy Token" shows and selects the token if the browser denies access to the clipboard',
   async (browser) => {
     await using sandbox = await startSandbox();
     const { page, problems } = await openPage(browser);
@@ -98,7 +98,7 @@ chromiumTest(
 );
 
 chromiumTest(
-  "Copy Token shows the selected string if the page is not a secure context",
+  '"Copy Token" shows and selects the token if the page is not a secure context',
   async (browser) => {
     let handle = (_request: Request): Promise<Response> => Promise.reject(new Error("not ready"));
     await using server = Deno.serve(

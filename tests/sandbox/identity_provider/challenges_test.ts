@@ -1,4 +1,4 @@
-/** Operations of the sandbox's token endpoint other than login and refresh. */
+/** The further steps of a login at the sandbox's token endpoint. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Body, fault, sandboxTest } from "../requests.ts";
 import { enter, newestCode, operate, respond, responseTo } from "./steps.ts";
@@ -24,7 +24,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("an unfinished login takes one answer, within three minutes", {
+sandboxTest("an unfinished login accepts one answer, within three minutes", {
   challenge: "EMAIL_OTP",
 }, async ({ sandbox, clock }) => {
   const code = () => ({ EMAIL_OTP_CODE: newestCode(sandbox) });
@@ -38,15 +38,20 @@ sandboxTest("an unfinished login takes one answer, within three minutes", {
 });
 
 const FAULTS: [string, Body, Body, RegExp][] = [
-  ["another client", { ClientId: "other" }, {}, /ResourceNotFoundException/],
-  ["a short session", { Session: "x" }, {}, /InvalidParameterException: .*'session'/],
-  ["another challenge", { ChallengeName: "SMS_MFA" }, {}, /Invalid session for the user\./],
-  ["a wrong hash", {}, { SECRET_HASH: "AAAA" }, /Unable to verify secret hash/],
+  ["the id of another client", { ClientId: "other" }, {}, /ResourceNotFoundException/],
+  ["a session that is too short", { Session: "x" }, {}, /InvalidParameterException: .*'session'/],
+  [
+    "the name of another challenge",
+    { ChallengeName: "SMS_MFA" },
+    {},
+    /Invalid session for the user\./,
+  ],
+  ["a wrong SECRET_HASH", {}, { SECRET_HASH: "AAAA" }, /Unable to verify secret hash/],
   ["no code", {}, { EMAIL_OTP_CODE: undefined }, /Missing required parameter EMAIL_OTP_CODE/],
 ];
 
 for (const [what, fields, responses, expected] of FAULTS) {
-  sandboxTest(`RespondToAuthChallenge refuses ${what}`, {
+  sandboxTest(`RespondToAuthChallenge refuses an answer with ${what}`, {
     challenge: "EMAIL_OTP",
   }, async ({ sandbox }) => {
     const asked = await enter(sandbox);

@@ -33,23 +33,27 @@ async function tryPortal(sandbox: Sandbox, cookie: string): Promise<number> {
   return (await sandbox.handle(new Request(sandbox.portalUrl, { headers: { cookie } }))).status;
 }
 
-sandboxTest("RevokeToken ends one login and may be repeated", {}, async ({ sandbox }) => {
-  const { AccessToken, RefreshToken } = await logIn(sandbox);
-  const other = await logIn(sandbox);
-  for (let time = 0; time < 2; time++) {
-    const { status, body } = await revoke(sandbox, RefreshToken);
-    assertEquals([status, body], [200, {}]);
-  }
-  assertEquals(await tryRefresh(sandbox, RefreshToken), REVOKED);
-  assertEquals(await tryRefresh(sandbox, other.RefreshToken), "200");
-  // The API checks only the signature, so it still accepts the access token.
-  assertEquals(await tryApi(sandbox, AccessToken), 200);
-  const signOut = await operate(sandbox, "GlobalSignOut", { ClientId: undefined, AccessToken });
-  assertMatch(fault(signOut), /Access Token has been revoked/);
-});
+sandboxTest(
+  "RevokeToken ends only the login of its token, and can be repeated",
+  {},
+  async ({ sandbox }) => {
+    const { AccessToken, RefreshToken } = await logIn(sandbox);
+    const other = await logIn(sandbox);
+    for (let time = 0; time < 2; time++) {
+      const { status, body } = await revoke(sandbox, RefreshToken);
+      assertEquals([status, body], [200, {}]);
+    }
+    assertEquals(await tryRefresh(sandbox, RefreshToken), REVOKED);
+    assertEquals(await tryRefresh(sandbox, other.RefreshToken), "200");
+    // The API checks only the signature, so it still accepts the access token.
+    assertEquals(await tryApi(sandbox, AccessToken), 200);
+    const signOut = await operate(sandbox, "GlobalSignOut", { ClientId: undefined, AccessToken });
+    assertMatch(fault(signOut), /Access Token has been revoked/);
+  },
+);
 
 sandboxTest(
-  "RevokeToken refuses other tokens and clients, but not an unknown token",
+  "RevokeToken refuses an access token or a wrong client, but accepts an unknown token",
   {},
   async ({ sandbox }) => {
     const { RefreshToken, AccessToken } = await logIn(sandbox);
@@ -70,7 +74,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("signOutEverywhere() ends all sessions so far, but no later ones", {
+sandboxTest("signOutEverywhere() ends all existing sessions, but no later ones", {
   rotateRefreshTokens: true,
 }, async ({ sandbox }) => {
   const login = await logIn(sandbox);

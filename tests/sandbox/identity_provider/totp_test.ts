@@ -3,7 +3,7 @@ import { Authenticators } from "../../../src/sandbox/identity_provider/challenge
 import { totpCode, totpStep } from "../../../src/sandbox/identity_provider/challenges/totp.ts";
 import { Clock } from "../../support/clock.ts";
 
-// RFC 6238, appendix B, the column of SHA-1.
+// Test vectors from RFC 6238, appendix B, column SHA-1.
 const VECTORS: [number, string][] = [
   [59, "94287082"],
   [20000000000, "65353130"],
@@ -17,7 +17,7 @@ Deno.test("totpCode() returns the codes in RFC 6238", () => {
   }
 });
 
-Deno.test("a code of an authenticator app is valid once, up to one step early or late", () => {
+Deno.test("a code from an authenticator app is valid once, up to 30 seconds early or late", () => {
   const clock = new Clock();
   const account = {
     username: "u",
@@ -32,7 +32,7 @@ Deno.test("a code of an authenticator app is valid once, up to one step early or
     const phone = authenticators.code(account) ?? "";
     clock.advance(drift);
     const outcome = authenticators.check(account, phone);
-    // Far from the codes before.
+    // Moves far away from the codes that were already used.
     clock.advance(600);
     return outcome;
   });

@@ -39,7 +39,7 @@ sandboxTest("the authenticator page shows the code that a login accepts", {
   assertEquals(next.headers.get("refresh"), "30");
 });
 
-sandboxTest("the authenticator page accepts a secret or its otpauth address", {
+sandboxTest("the authenticator page accepts a secret or an otpauth:// link", {
   challenge: "MFA_SETUP",
 }, async ({ sandbox, clock }) => {
   const { page, paste } = await signedIn(sandbox);

@@ -50,7 +50,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  "a login sets a cookie that scripts and other sites cannot use",
+  "signing in to the portal sets a cookie that scripts and other sites cannot use",
   {},
   async ({ sandbox }) => {
     const { username, password } = sandbox.settings;
@@ -123,7 +123,7 @@ sandboxTest(
       }
     }
     assertEquals((await get(sandbox, "/", cookie)).status, 200);
-    // A browser that does not send Sec-Fetch-Site.
+    // Some browsers do not send Sec-Fetch-Site, so the portal checks their Origin.
     const old = { origin: sandbox.portalUrl };
     assertEquals((await post(sandbox, "/login", old, { username, password })).status, 303);
   },
@@ -150,7 +150,7 @@ sandboxTest('"Copy Token" returns a token that the API accepts', {}, async ({ sa
 });
 
 sandboxTest(
-  "a session ends with a sign-out, another login, or after eight hours",
+  "a portal session ends with a sign-out, with another login, or after eight hours",
   {},
   async ({ sandbox, clock }) => {
     const { username, password } = sandbox.settings;

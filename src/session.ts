@@ -1,4 +1,4 @@
-import type { Api } from "./api/api.ts";
+import { type Api, apiOf } from "./api/api.ts";
 import { fetchWithToken } from "./api/auth_fetch.ts";
 import type { CallErrors } from "./api/call_errors.ts";
 import type { Download, DownloadOptions } from "./api/download/download.ts";
@@ -90,7 +90,7 @@ export interface CheckedResponse {
   readonly response: Response;
   readonly error: ApiError | undefined;
   /** Makes the errors for a body that cannot be read. */
-  readonly errors: CallErrors;
+  readonly callErrors: CallErrors;
 }
 
 /** A session whose options can be replaced. */
@@ -248,16 +248,18 @@ class AccountSession implements ConfigurableSession {
 
   readonly checkedFetch: ConfigurableSession["checkedFetch"] = async (input, init) => {
     const { CheckedCall } = await import("./api/checked_call.ts");
-    const call = new CheckedCall(await this.#api(), input, init, undefined, 0);
+    const call = new CheckedCall(this.#api, input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
-    const error = response.ok ? undefined : await call.refusal(response.clone(), 1);
-    return { response, error, errors: call.errors };
+    if (response.ok) return { response, error: undefined, callErrors: call.errors };
+    // The caller still prints the body. A clone would not know that a redirect led to the response.
+    const text = await call.beginningOf(response.clone());
+    return { response, error: call.errors.refused(response, text, 1), callErrors: call.errors };
   };
 
   readonly fetchJson: Session["fetchJson"] = (input, init) =>
     cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
       const { fetchParsed } = await import("./api/fetch_json.ts");
-      return await fetchParsed(await this.#api(), input, init, signal);
+      return await fetchParsed(this.#api, input, init, signal);
     });
 
   readonly download: Session["download"] = (input, file, given = {}) =>
@@ -266,7 +268,7 @@ class AccountSession implements ConfigurableSession {
       const path = pathOfFile(file);
       const { displayableDownload } = await import("./show/download_view.ts");
       const { downloadText } = await import("./show/progress.ts");
-      const api = await this.#api();
+      const api = this.#api;
       const save = (options: DownloadOptions) => downloadTo(api, input, path, options, signal);
       return displayableDownload(
         await this.#withProgress(displayPath(path), downloadText, given, save),
@@ -278,7 +280,7 @@ class AccountSession implements ConfigurableSession {
       const { downloadItems } = await import("./api/download/download_all.ts");
       const { displayableDownloads } = await import("./show/download_view.ts");
       const { downloadsText } = await import("./show/progress.ts");
-      const api = await this.#api();
+      const api = this.#api;
       const save = (options: DownloadAllOptions) => downloadItems(api, items, options, signal);
       return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
     });
@@ -336,9 +338,8 @@ class AccountSession implements ConfigurableSession {
     else this.#change(this.#configurationOf("configure()", next), unread);
   };
 
-  /** Returns the API for a call that checks the response. */
-  async #api(): Promise<Api> {
-    const { apiOf } = await import("./api/api.ts");
+  /** The API for a call that checks the response. */
+  get #api(): Api {
     return apiOf(this.#engine);
   }
 
@@ -451,6 +452,8 @@ function loginWithCommand(): ConfigError {
  */
 async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
+    // Another process may have logged in or out.
+    engine.readStore();
     const user = engine.settings.text("username");
     const known = tokensOf(engine.current);
     if (known && user !== undefined && !mayBelongTo(known, user)) return false;

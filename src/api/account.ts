@@ -9,7 +9,7 @@ export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
   /**
-   * Rereads the settings when this module has refused an address: the user may have added the
+   * Rereads the settings when they do not allow an address: the user may have added the
    * address to the `.env` since the settings were read.
    *
    * @returns The account for this call and later calls: another one if the settings now name

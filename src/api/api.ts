@@ -7,8 +7,8 @@ import type { Advice } from "../errors/advice.ts";
 import type { Timing } from "../platform/world.ts";
 
 /**
- * The API as `fetchJson()` and downloads use it: a `fetch` that adds the token, and a clock. They
- * know nothing of sessions.
+ * What `fetchJson()` and downloads need of a session: a `fetch` that adds the token, a clock, and
+ * what an error says about an address or a failed refresh.
  */
 export interface Api {
   readonly timing: Timing;
@@ -34,7 +34,9 @@ export interface Api {
 /** Returns the API as the user of an account calls it. */
 export function apiOf(account: ApiAccount): Api {
   return {
-    timing: account.world,
+    get timing() {
+      return account.world;
+    },
     fetch: (input, init, signal, onSend) => fetchWithToken(account, input, init, signal, onSend),
     addressOf: (input) => addressOfCall(account, input),
     droppedPath: (input) => droppedPath(input, accessOf(account.settings)),

@@ -10,7 +10,7 @@ import type { Advice, Fix } from "../errors/advice.ts";
 import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
 import { retryAfterMs } from "../platform/backoff.ts";
 
-/** Maximum length of a body that an error contains. */
+/** Maximum number of bytes to read from an error response or a page. */
 export const MAX_BODY_LENGTH = 65_536;
 
 /** Headers with the number of a request, by which its API's operator finds the request. */
@@ -29,9 +29,9 @@ interface Details {
 /** The errors of one call. */
 export class CallErrors {
   constructor(
-    readonly api: Api,
-    readonly request: ApiRequest,
-    readonly secrets: CallSecrets,
+    private readonly api: Api,
+    private readonly request: ApiRequest,
+    private readonly secrets: CallSecrets,
   ) {}
 
   make(

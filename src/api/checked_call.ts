@@ -32,7 +32,7 @@ export class CheckedCall {
     input: string | URL | Request,
     init: RequestInit,
     readonly signal: AbortSignal | undefined,
-    readonly idleMs: number,
+    private readonly idleMs: number,
   ) {
     this.request = requestOf(api, input, init);
     this.secrets = new CallSecrets(this.request);

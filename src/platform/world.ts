@@ -23,7 +23,7 @@ export type Ask = (
   options: { secret: boolean },
 ) => string | null | Promise<string | null>;
 
-/** The clocks, pauses and timers of a call, and the log of its pauses. */
+/** The clocks, timers, chance and log of a call. */
 export interface Timing extends Clocks {
   /** A number from 0 up to, but not including, 1. */
   random(): number;

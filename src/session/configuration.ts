@@ -27,7 +27,7 @@ export class Configuration {
    * @param caller The function that received the options, for messages.
    * @param isDefault Whether this is the default session of the process, which uses a `.env` and
    * copies tokens to the environment.
-   * @param current The settings, if they were read.
+   * @param resolved The settings, if they were read.
    * @param replaced Parts of the outside world that a test replaces.
    * @throws {TypeError} If an option has the wrong type.
    * @throws {ConfigError} `INVALID_SETTING` if an option cannot be used.
@@ -36,7 +36,7 @@ export class Configuration {
     caller: string,
     readonly options: SessionOptions,
     readonly isDefault: boolean,
-    private current?: Settings,
+    private resolved?: Settings,
     replaced: Partial<World> = {},
   ) {
     checkOptions(caller, options, OPTION_TYPES);
@@ -53,7 +53,7 @@ export class Configuration {
       );
     }
     this.world = { ...worldOf(options), ...replaced };
-    this.world.log = current && logTo(options.log);
+    this.world.log = resolved && logTo(options.log);
   }
 
   /**
@@ -61,17 +61,17 @@ export class Configuration {
    * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used.
    */
   get settings(): Settings {
-    if (this.current === undefined) {
-      this.current = resolveSettings(this.options, this.isDefault);
+    if (this.resolved === undefined) {
+      this.resolved = resolveSettings(this.options, this.isDefault);
       this.world.log = logTo(this.options.log);
-      this.#logSettings(this.current);
+      this.#logSettings(this.resolved);
     }
-    return this.current;
+    return this.resolved;
   }
 
   /** Whether the settings were read. */
   get isRead(): boolean {
-    return this.current !== undefined;
+    return this.resolved !== undefined;
   }
 
   /** The tokens that are copied to the process environment. */
@@ -104,7 +104,7 @@ export class Configuration {
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);
     const next = this.#with(this.options, settings);
-    next.#logSettings(settings, this.world.log && this.current);
+    next.#logSettings(settings, this.world.log && this.resolved);
     return next;
   }
 
@@ -126,7 +126,7 @@ export class Configuration {
    */
   outOfEnvironment(): Configuration {
     const options = { ...this.options, exportEnv: "none" } as const;
-    return this.#with(options, this.current);
+    return this.#with(options, this.resolved);
   }
 
   #with(options: SessionOptions, settings: Settings | undefined): Configuration {

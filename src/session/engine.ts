@@ -130,7 +130,7 @@ export class Engine implements StoredSession {
     const fresh = this.fresh(minValidMs);
     if (fresh) return fresh;
     if (this.#mustLook) await this.#look(signal);
-    this.#readStore();
+    this.#readStoreOnce();
     const { isByCommand } = this.configuration;
     const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isByCommand);
     switch (plan.kind) {
@@ -148,7 +148,7 @@ export class Engine implements StoredSession {
   /** Refreshes now, regardless of the time left, or joins a refresh in progress. */
   async refresh(signal?: AbortSignal): Promise<Tokens> {
     if (this.#mustLook) await this.#look(signal);
-    this.#readStore();
+    this.#readStoreOnce();
     return await this.#share("forced", signal);
   }
 
@@ -166,7 +166,7 @@ export class Engine implements StoredSession {
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     if (this.#mustLook) await this.#look(signal);
-    this.#readStore();
+    this.#readStoreOnce();
     this.noteResponse("rejected", rejected);
     if (!this.refreshing) {
       const now = this.current;
@@ -199,9 +199,12 @@ export class Engine implements StoredSession {
     this.cooldowns = afterHelp(this.cooldowns);
   }
 
-  /** Adopts changes by other processes that are known without a request to a server. */
+  /**
+   * Adopts changes by other processes that are known without a request to a server. During a logout
+   * nothing is adopted, because the logout revokes the tokens that were in use when it was called.
+   */
   readStore(): void {
-    this.keeper.readStore();
+    if (this.loggingOut === undefined) this.keeper.readStore();
   }
 
   // The following methods apply logins and logouts.
@@ -218,10 +221,9 @@ export class Engine implements StoredSession {
     return order >= this.lastAppliedOrder;
   }
 
-  /** Adopts what other processes have saved, before a login decides whether to send anything. */
+  /** Asks the store's server which account it keeps, before a login sends anything. */
   async lookBeforeLogin(signal: AbortSignal | undefined): Promise<void> {
     await this.keeper.store.look?.(this.keeper.wait(false, signal));
-    this.readStore();
   }
 
   /** Returns an error if the store keeps the session of an account other than this user's. */
@@ -394,7 +396,7 @@ export class Engine implements StoredSession {
    * Reads the store synchronously, so that only the first of many simultaneous calls reads the
    * file.
    */
-  #readStore(): void {
+  #readStoreOnce(): void {
     if (!this.refreshing) this.keeper.readStore();
   }
 

@@ -12,7 +12,7 @@ import { ConfigError } from "../errors/errors.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
-import { keptInMemory } from "./notices.ts";
+import { notSaved } from "./notices.ts";
 import {
   type Change,
   type Lock,
@@ -91,7 +91,7 @@ export class EnvStore implements TokenStore {
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.session.notices.clear("FILE_UNREADABLE");
-      if (tokens !== undefined) this.session.notices.replace({ NOT_SAVED: keptInMemory(error) });
+      if (tokens !== undefined) this.session.notices.replace({ NOT_SAVED: notSaved(error) });
       return { stored: found, problem: error };
     }
     this.session.notices.clear("FILE_UNREADABLE", "NOT_SAVED");

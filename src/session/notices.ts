@@ -129,7 +129,7 @@ export function noticeOf(code: NoticeCode, problem: string, fix: Fix = ""): Noti
 }
 
 /** The text of `NOT_SAVED`, with the reason why the session could not be saved. */
-export function keptInMemory({ problem, fix }: Advice): Advice {
+export function notSaved({ problem, fix }: Advice): Advice {
   return { problem: `the session is kept in memory only: ${problem}`, fix };
 }
 

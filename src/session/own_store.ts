@@ -2,7 +2,7 @@ import { ConfigError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens } from "../provider/tokens.ts";
-import { keptInMemory } from "./notices.ts";
+import { notSaved } from "./notices.ts";
 import type { SessionRecord, SessionStore } from "../settings/session_store.ts";
 import {
   type Change,
@@ -89,7 +89,7 @@ export class OwnStore implements TokenStore {
       this.#known = { tokens: write.tokens };
       if (!failure) this.#lines = linesIn(await next);
       this.session.notices.replace({
-        NOT_SAVED: failure && write.tokens && keptInMemory(failure),
+        NOT_SAVED: failure && write.tokens && notSaved(failure),
         STORE_AWAY: undefined,
         STORE_EMPTY: undefined,
         STORE_UNREAD: undefined,

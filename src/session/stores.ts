@@ -1,7 +1,7 @@
 import { displayPath } from "../platform/paths.ts";
 import { hostAndPort } from "../settings/permissions.ts";
 import { EnvStore } from "./env_store.ts";
-import { keptInMemory } from "./notices.ts";
+import { notSaved } from "./notices.ts";
 import {
   memoryStore,
   NOTHING,
@@ -47,7 +47,7 @@ function unsaved({ configuration, notices }: StoredSession): TokenStore {
         const { envFile, trust: { withheld } } = configuration.settings;
         const problem = `${displayPath(envFile)} was found automatically, not specified`;
         const fix = withheld?.fix;
-        if (write?.tokens) notices.replace({ NOT_SAVED: keptInMemory({ problem, fix }) });
+        if (write?.tokens) notices.replace({ NOT_SAVED: notSaved({ problem, fix }) });
         return write;
       }),
   };

@@ -140,7 +140,7 @@ type TypeName<Value> = Value extends string ? "string"
   : "object";
 
 /** The rules of one setting. */
-export interface SettingRules<Type extends string = string> {
+interface Rules<Type extends string = string> {
   readonly variable: string;
   /** Types of the option's value. */
   readonly types: readonly Type[];
@@ -300,7 +300,7 @@ const TABLE = {
     secret: true,
   },
 } satisfies {
-  readonly [Name in keyof SessionOptions]?: SettingRules<TypeName<Required<SessionOptions>[Name]>>;
+  readonly [Name in keyof SessionOptions]?: Rules<TypeName<Required<SessionOptions>[Name]>>;
 };
 
 type Table = typeof TABLE;
@@ -317,7 +317,7 @@ export type SecretName = {
 export type SettingOrigin = "option" | "environment" | "file";
 
 /** The rules of each setting, by name. */
-export const SETTING_RULES: Readonly<Record<SettingName, SettingRules>> = TABLE;
+export const SETTING_RULES: Readonly<Record<SettingName, Rules>> = TABLE;
 
 /** The names of all settings, in the order of the table. */
 export const SETTING_NAMES = Object.keys(SETTING_RULES) as SettingName[];

@@ -1,7 +1,7 @@
 /**
  * The values of the settings, from options, environment and `.env`. `options.ts` has the rules of
- * each setting, `env_location.ts` finds the file, `trust.ts` decides which hosts may receive secrets, and
- * `env_file.ts` reads and edits the file.
+ * each setting, `env_location.ts` finds the file, `trust.ts` decides which hosts may receive
+ * secrets, and `env_file.ts` reads and edits the file.
  */
 import {
   checkEnvFileName,
@@ -290,7 +290,7 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
   if (value === undefined || typeof value === "string") return value;
   if (Array.isArray(value)) return SETTING_RULES[name].listText?.(value) ?? value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
-  // Only the origin of an object matters here; the object itself is read from the options.
+  // Only the origin of an object matters here; `ownDialect` and `ownStore` have the objects.
   return "an object";
 }
 

@@ -4,6 +4,7 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, type CommandOptions, inCliWorld } from "../support/cli_world.ts";
 import { contentOf, startFileServer } from "../support/file_server.ts";
 import { freePort } from "../support/free_port.ts";
+import { serveLocal } from "../support/local_server.ts";
 import { NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { startTcpCapture } from "../support/tcp_capture.ts";
@@ -217,6 +218,18 @@ Deno.test("fetch prints the response of an HTTP error, does not save it, and fai
     const unsaved = await run(["fetch", "/v1/nothing", "--output", "file"]);
     assertEquals([unsaved.code, unsaved.stdout, filesIn(folder)], [1, "", []]);
   }));
+
+Deno.test("the error of fetch names the file host that refused, and no presigned signature", async () => {
+  const signature = "presigned-signature-1";
+  await using host = serveLocal(() => new Response(`no ${signature}`, { status: 403 }));
+  const redirect = () => Response.redirect(`${host.origin}/file?signature=${signature}`);
+  await inFetchWorld(redirect, async ({ run, origin, given }) => {
+    const { code, stderr } = await run(["fetch", origin], { ...given, flags: ["-A"] });
+    assertEquals(code, 1);
+    assert(stderr.includes(host.host), stderr);
+    assert(!stderr.includes(signature), stderr);
+  });
+});
 
 Deno.test("fetch reports a failure in one sentence without a stack", () =>
   inCliWorld(async (world) => {

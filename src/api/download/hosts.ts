@@ -1,6 +1,6 @@
 /** Limits how often downloads ask a host that does not respond. */
 
-/** Maximum number of consecutive requests without new data. */
+/** Maximum number of consecutive requests of a transfer without new data. */
 export const MAX_FRUITLESS = 6;
 /**
  * Maximum number of requests to a host that has never responded. This limit is lower than

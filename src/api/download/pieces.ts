@@ -15,7 +15,7 @@ interface Reader {
  *
  * @param expected Expected length of the body. The body of a small file fits into a small buffer.
  * @param wait Waits for the next piece.
- * @returns The error that broke the body off; `undefined` if the body ended.
+ * @returns The `cause` that broke the body off; `undefined` if the body ended.
  * @throws The error of `write()`.
  */
 export async function eachPiece(

@@ -7,13 +7,13 @@ import { isMarkup } from "../pages.ts";
 const BODILESS = [204, 205];
 
 /**
- * Refuses to save a web page, such as a login page, as data: the user might notice the mistake only
- * much later.
+ * Refuses to save a response without a body, or a web page, such as a login page, as data: the user
+ * might notice the mistake only much later.
  *
  * @throws {ApiError} `API_BODY` if the response has no body, or is a page and the file does not
  * have the extension of a page.
  */
-export async function refusePage(
+export async function refuseUseless(
   call: CheckedCall,
   response: Response,
   file: string,

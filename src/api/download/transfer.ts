@@ -4,7 +4,7 @@ import { MAX_FRUITLESS } from "./hosts.ts";
 import { Outlet } from "./outlet.ts";
 import type { Target } from "./part.ts";
 import { eachPiece } from "./pieces.ts";
-import { refuseEncoding, refusePage } from "./savable.ts";
+import { refuseEncoding, refuseUseless } from "./savable.ts";
 import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { isElsewhere } from "../redirects.ts";
@@ -66,11 +66,11 @@ export class Transfer {
    * @param onPiece Called at the start and for each piece.
    */
   constructor(
-    readonly call: CheckedCall,
-    readonly file: string,
-    readonly target: Target,
-    readonly group: DownloadGroup,
-    readonly onPiece: (progress: DownloadProgress) => void,
+    private readonly call: CheckedCall,
+    private readonly file: string,
+    private readonly target: Target,
+    private readonly group: DownloadGroup,
+    private readonly onPiece: (progress: DownloadProgress) => void,
   ) {
     this.resumedFrom = this.#furthest = target.size;
     this.#origin = new URL(call.request.url).origin;
@@ -142,7 +142,7 @@ export class Transfer {
     return headers;
   }
 
-  /** Reads a response that contains the rest of the file. */
+  /** Reads a response that contains the rest of the file, or says with a 416 that there is none. */
   async #resume(response: Response): Promise<Setback | undefined> {
     const { target } = this;
     if (response.status === 416) {
@@ -156,7 +156,7 @@ export class Transfer {
 
   /** Reads a response that contains the file from its first byte. */
   async #begin(response: Response): Promise<Setback | undefined> {
-    await refusePage(this.call, response, this.file);
+    await refuseUseless(this.call, response, this.file);
     const encoding = encodingOf(response);
     if (encoding !== "" && this.#wantsPlain) {
       // The next request leaves accept-encoding to the runtime, so that the runtime decodes the

@@ -76,12 +76,12 @@ async function show(
   json: boolean,
   include: boolean,
 ): Promise<Answer> {
-  const { response, error, errors } = await checkedFetch(target, init);
+  const { response, error, callErrors } = await checkedFetch(target, init);
   // Warnings are printed before the body, which may end without a line break.
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
-  const pieces = piecesOf(response, errors);
+  const pieces = piecesOf(response, callErrors);
   if (include) {
     const headers = [...response.headers].map(([name, value]) => printable(`${name}: ${value}`));
     const line = printable(`HTTP ${response.status} ${response.statusText}`).trim();
@@ -90,7 +90,7 @@ async function show(
   if (json) {
     const bytes = await together(pieces);
     const text = strictText(bytes, response.headers);
-    if (text === undefined && error === undefined) throw errors.undecodable(response, bytes);
+    if (text === undefined && error === undefined) throw callErrors.undecodable(response, bytes);
     const headers = Object.fromEntries(response.headers);
     const value = parsedJson(text ?? "");
     const body = value === undefined ? text : value;

@@ -9,7 +9,7 @@ import { readStored, recordOf } from "../stored_tokens.ts";
 import { accountOf } from "../../platform/claims.ts";
 import { parsedJson } from "../../platform/json.ts";
 import { makeTokens, type Tokens } from "../../provider/tokens.ts";
-import { keptInMemory } from "../notices.ts";
+import { notSaved } from "../notices.ts";
 import { Seal } from "../sealing.ts";
 import {
   type Change,
@@ -313,7 +313,7 @@ export class RedisStore implements TokenStore {
     const next = tokens === undefined ? fix : `${fix}; until then the tokens in memory are used`;
     const isUnsaved = tokens !== undefined && data !== this.#savedData;
     this.session.notices.replace({
-      NOT_SAVED: isUnsaved ? keptInMemory({ problem, fix: next }) : undefined,
+      NOT_SAVED: isUnsaved ? notSaved({ problem, fix: next }) : undefined,
       STORE_AWAY: isUnsaved ? undefined : { problem, fix: next },
     });
     return error;

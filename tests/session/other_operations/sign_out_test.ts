@@ -190,6 +190,22 @@ Deno.test("logout() revokes the latest refresh token of each login that the sess
   assertEquals(signOuts(at).slice(1).map(([, token]) => token), ["refresh-3", "refresh-4"]);
 });
 
+Deno.test("logout() revokes the tokens in use when it was called, even if login() follows at once", async () => {
+  await using at = await signedIn(done);
+  const other = at.another();
+  at.clock.advance(1);
+  await other.login({ force: true });
+  // This refresh holds the lock, so that the logout has to wait.
+  const held = at.hold();
+  const refreshed = other.refresh().catch(() => {});
+  await held.arrived;
+  const calls = [at.session.logout(), at.session.login()];
+  held.release();
+  await Promise.all([refreshed, ...calls]);
+  const revoked = signOuts(at).map(([, token]) => token);
+  assert(revoked.includes("refresh-1"), `${revoked}`);
+});
+
 Deno.test("logout() revokes tokens that it cannot remove from the .env", async () => {
   await using at = await signedIn(done);
   Deno.removeSync(at.envFile);

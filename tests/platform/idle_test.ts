@@ -160,7 +160,7 @@ Deno.test("no timer of a finished call keeps the process alive", async () => {
   await using world = await signedIn({
     api: () => Response.json({ rows: 3 }),
     session: {
-      // A timer of AbortSignal.timeout() keeps the process alive as long as its signal has a listener.
+      // AbortSignal.timeout() keeps the process alive as long as the signal has a listener.
       timeout() {
         const { signal } = new AbortController();
         return Object.assign(signal, {

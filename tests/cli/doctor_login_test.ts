@@ -33,7 +33,7 @@ async function refreshWith({ sandbox, options }: Portless, token: unknown): Prom
 }
 
 for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
-  Deno.test(`doctor({ login: true }) revokes all tokens that it got (rotation: ${rotateRefreshTokens})`, async () => {
+  Deno.test(`doctor({ login: true }) revokes the tokens of its test login (rotation: ${rotateRefreshTokens})`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens } });
     const before = { file: Deno.readTextFileSync(world.envFile), sent: world.sent.length };
     const token = await world.session.accessToken();

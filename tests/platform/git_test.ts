@@ -93,24 +93,21 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test(
-    needing(noGit, "the git checks run no program from a project's git configuration or hooks"),
-    async () => {
-      await withRepository(async (root) => {
-        const planted = `${root}/planted`;
-        await writeProgram(planted, `touch "${root}/ran"`);
-        await writeProgram(`${root}/.git/hooks/post-index-change`, `touch "${root}/ran"`);
-        await git(root, "config", "core.fsmonitor", planted);
-        await git(root, "ls-files");
-        await Deno.remove(`${root}/ran`);
-        assertEquals([await gitTracking(`${root}/.env`), await gitIgnores(`${root}/.env`)], [
-          "untracked",
-          false,
-        ]);
-        assertEquals(namesIn(root).includes("ran"), false);
-      });
-    },
-  );
+  test(needing(noGit, "the git checks run no program that a project configures"), async () => {
+    await withRepository(async (root) => {
+      const planted = `${root}/planted`;
+      await writeProgram(planted, `touch "${root}/ran"`);
+      await writeProgram(`${root}/.git/hooks/post-index-change`, `touch "${root}/ran"`);
+      await git(root, "config", "core.fsmonitor", planted);
+      await git(root, "ls-files");
+      await Deno.remove(`${root}/ran`);
+      assertEquals([await gitTracking(`${root}/.env`), await gitIgnores(`${root}/.env`)], [
+        "untracked",
+        false,
+      ]);
+      assertEquals(namesIn(root).includes("ran"), false);
+    });
+  });
 
   test("login() and refresh() do not run git", () =>
     inFolder(async (folder) => {
@@ -128,7 +125,7 @@ async function writeProgram(path: string, script: string): Promise<void> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-Deno.test(needing(noGit, "ignoreInGit() adds the missing lines to .gitignore once"), async () => {
+Deno.test(needing(noGit, "ignoreInGit() adds each missing line once"), async () => {
   await withRepository(async (root) => {
     const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
     await Deno.writeTextFile(ignoreFile, "data");

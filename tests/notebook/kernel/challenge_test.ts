@@ -111,16 +111,13 @@ async function stopsAtAStep(kernel: Kernel): Promise<void> {
   });
 }
 
-kernelTest(
-  "a notebook prompts for the further steps of a login",
-  (t) =>
-    inFolder(async (folder) => {
-      await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
-      await kernel.execute(importing("createSession"));
-      await t.step("login() prompts for each step", () => promptsForEachStep(kernel));
-      // Stop is a signal, which Windows does not have.
-      if (Deno.build.os !== "windows") {
-        await t.step("Stop ends the login at a step", () => stopsAtAStep(kernel));
-      }
-    }),
-);
+kernelTest("a notebook prompts for further steps of a login", (t) =>
+  inFolder(async (folder) => {
+    await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
+    await kernel.execute(importing("createSession"));
+    await t.step("login() prompts for each step", () => promptsForEachStep(kernel));
+    // Stop is a signal, which Windows does not have.
+    if (Deno.build.os !== "windows") {
+      await t.step("Stop ends the login at a step", () => stopsAtAStep(kernel));
+    }
+  }));

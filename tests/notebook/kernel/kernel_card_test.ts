@@ -81,30 +81,22 @@ kernelTest("a notebook shows cards, progress and the log", (t) =>
       assertMatch(html, /2 files saved, 1 failed.*nowhere/s);
     });
 
-    await t.step(
-      "a line announces the pause before the next attempt, and then disappears",
-      async () => {
-        // A prompt replaces the pause, so that the test sees what the cell shows during it.
-        await kernel.execute(`configure({ sleep: () => Promise.resolve(prompt("paused")) });`);
-        sandbox.failures.push({
-          at: "api",
-          status: 503,
-          headers: { "retry-after": "5" },
-          times: 1,
-        });
-        const paused: string[] = [];
-        const { outputs } = await kernel.execute(`(await fetchJson("/v1/stations")).length`, {
-          onInput: async (_, __, outputs) => {
-            while (outputs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-            paused.push(JSON.stringify(outputs));
-            return "";
-          },
-        });
-        assertEquals(paused.length, 1);
-        assertMatch(paused[0] ?? "", /Trying again in 5 s \(the API responded with 503\)/);
-        assertEquals([outputs[0]?.data, outputs[1]?.output_type], [REMOVED, "execute_result"]);
-      },
-    );
+    await t.step("a line announces the pause before a retry, then disappears", async () => {
+      // A prompt replaces the pause, so that the test sees what the cell shows during it.
+      await kernel.execute(`configure({ sleep: () => Promise.resolve(prompt("paused")) });`);
+      sandbox.failures.push({ at: "api", status: 503, headers: { "retry-after": "5" }, times: 1 });
+      const paused: string[] = [];
+      const { outputs } = await kernel.execute(`(await fetchJson("/v1/stations")).length`, {
+        onInput: async (_, __, outputs) => {
+          while (outputs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+          paused.push(JSON.stringify(outputs));
+          return "";
+        },
+      });
+      assertEquals(paused.length, 1);
+      assertMatch(paused[0] ?? "", /Trying again in 5 s \(the API responded with 503\)/);
+      assertEquals([outputs[0]?.data, outputs[1]?.output_type], [REMOVED, "execute_result"]);
+    });
 
     await t.step("the log appears below the cell once AUTH_LOG is set", async () => {
       const turnOn = await kernel.execute(

@@ -48,7 +48,7 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     assertEquals(linesOf(envFile), world.variables);
   }));
 
-Deno.test("logout sends what its options select, and reports it", () =>
+Deno.test("logout revokes the token, signs out all devices or sends nothing, as its options say", () =>
   inCliWorld(async ({ run, sandbox, signIn }) => {
     const cases: [string[], RegExp, string[]][] = [
       [[], /; also at the provider$/m, ["RevokeToken"]],
@@ -65,13 +65,13 @@ Deno.test("logout sends what its options select, and reports it", () =>
     }
   }));
 
-Deno.test("token prints a current token and nothing else, or JSON", () =>
+Deno.test("token prints only a current token, or JSON with --json", () =>
   inCliWorld(async ({ run, envFile, sandbox, signIn }) => {
     await signIn();
     const printed = async (...options: string[]) => {
       const { code, stdout, stderr } = await run(["token", ...options]);
       assertEquals([code, stderr], [0, ""]);
-      // No diff of tokens, which would show them.
+      // Not assertEquals(), whose diff would show the tokens.
       assert(stdout === `${linesOf(envFile).ACCESS_TOKEN}\n`);
       return stdout;
     };
@@ -93,7 +93,7 @@ Deno.test("token prints a current token and nothing else, or JSON", () =>
     assertEquals(sandbox.requests.length, 2);
   }));
 
-Deno.test("store-key prints a new key that a store accepts", () =>
+Deno.test("store-key prints a new key each time, which AUTH_STORE_KEY accepts", () =>
   inCliWorld(async ({ run }) => {
     const [one, other] = await Promise.all([run(["store-key"]), run(["store-key"])]);
     assertMatch(one.stdout, /^[\w-]{43}\n$/);
@@ -107,7 +107,7 @@ Deno.test("store-key prints a new key that a store accepts", () =>
     assertEquals([code, stderr.includes("explain STORE_UNREACHABLE")], [1, true], stderr);
   }));
 
-Deno.test("--verbose adds only a log on standard error, before or after the command", () =>
+Deno.test("--verbose only adds a log on standard error, whether it precedes or follows the command", () =>
   inCliWorld(async (world) => {
     const { flagsOf, run, signIn } = world;
     await signIn();
@@ -124,7 +124,7 @@ Deno.test("--verbose adds only a log on standard error, before or after the comm
     }
   }));
 
-Deno.test("warnings go to standard error, apart from the token or the response", () =>
+Deno.test("warnings go to standard error, separate from the token or response on standard output", () =>
   inCliWorld(async ({ run, flagsOf, signIn }) => {
     await signIn();
     for (const args of [["token"], ["fetch", "/v1/stations"]]) {
@@ -166,7 +166,7 @@ Deno.test("login --portal --stdin reads the portal string", () =>
     assertEquals(world.sandbox.requests.length, 0);
   }));
 
-Deno.test("--env-file selects a file, or memory only with false", () =>
+Deno.test("--env-file selects the .env, and --env-file=false keeps the session in memory", () =>
   inCliWorld(async (world) => {
     const { envFile, folder, run } = world;
     const other = `${folder}/other.env`;
@@ -189,7 +189,7 @@ Deno.test("login fails if it cannot save the session for the next command", () =
     assertMatch(stdout, /^◐ Signed in as student[^]*kept in memory only: Cannot/);
   }));
 
-Deno.test("a command without a session ends with exit status 3 and the next step", () =>
+Deno.test("a command that needs a session shows the next step and ends with exit status 3", () =>
   inCliWorld(async ({ run, folder, variables }) => {
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
@@ -213,7 +213,7 @@ const lack = await runQuietly("sh", "-c", `test -c ${FULL}`) === "done"
   : { reason: `there is no ${FULL}`, installable: false };
 testNeeding(
   lack,
-  "a full disk behind standard output is reported in one sentence",
+  "a command reports in one sentence that its output does not fit on the disk",
   () =>
     inCliWorld(async ({ run, signIn }) => {
       await signIn();
@@ -225,7 +225,7 @@ testNeeding(
     }),
 );
 
-Deno.test("a command ends quietly if the reader of its output is gone", () =>
+Deno.test("a command ends quietly if the program that reads its output has ended", () =>
   inCliWorld(async ({ start, signIn }) => {
     await signIn();
     for (const args of [["status"], ["fetch", "/v1/stations"]]) {

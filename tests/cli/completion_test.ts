@@ -25,7 +25,7 @@ async function output(program: string, args: string[], stdin = ""): Promise<stri
   return text;
 }
 
-/** A line in the words that bash passes on, the last one unfinished, and its completions. */
+/** A command line in words, as bash splits it (the last one is unfinished), and the completions. */
 const offers: [line: string[], offered: string[]][] = [
   [["lo"], ["login", "logout"]],
   [["fetch", "--out"], ["--output", "--output-dir"]],

@@ -16,7 +16,7 @@ export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
 export const reachable = (): Response =>
   new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
 
-/** The diagnosis with these options, if provider and API respond; it must not show a canary. */
+/** The diagnosis with these options and a reachable provider and API. Fails if it shows a canary. */
 export async function diagnosisOf(options: TestOptions, login = false): Promise<Diagnosis> {
   return await withEnvironment(NO_VARIABLES, async () => {
     const diagnosis = await testSession({
@@ -36,7 +36,7 @@ export function checkNamed(name: string, { checks }: Diagnosis): Check {
   return found[0] ?? { name, level: "skip", message: "" };
 }
 
-/** Fails unless the check has this level and message, and this fix or none. */
+/** Fails unless the check has this level, message and fix. Without `fix`, it must have none. */
 export function assertCheck(
   diagnosis: Diagnosis,
   name: string,

@@ -33,7 +33,7 @@ async function refreshWith({ sandbox, options }: Portless, token: unknown): Prom
 }
 
 for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
-  Deno.test(`doctor({ login: true }) revokes all its tokens (rotation: ${rotateRefreshTokens})`, async () => {
+  Deno.test(`doctor({ login: true }) revokes the tokens of its test login (rotation: ${rotateRefreshTokens})`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens } });
     const before = { file: Deno.readTextFileSync(world.envFile), sent: world.sent.length };
     const token = await world.session.accessToken();
@@ -61,7 +61,7 @@ for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
   });
 }
 
-Deno.test("doctor({ login: true }) detects a pool that withholds the device of a login", async () => {
+Deno.test("doctor({ login: true }) detects a pool that requires a device key but never issues one", async () => {
   await using world = portless({ sandbox: { trackDevices: "withheld" } });
   const diagnosis = await world.session.doctor({ login: true });
   assertEquals(levels(diagnosis), ["login ok", "new token ok", "refresh fail", "logout ok"]);
@@ -119,7 +119,7 @@ const PROVIDERS: [
   ],
 ];
 
-Deno.test("doctor({ login: true }) reports unusual behavior of a provider with a fix", async () => {
+Deno.test("doctor({ login: true }) reports unusual behavior of the provider", async () => {
   for (const [what, login, respond, found] of PROVIDERS) {
     await using world = portless({
       provider: ({ flow }) =>
@@ -160,15 +160,15 @@ Deno.test("an aborted doctor({ login: true }) sends nothing more, not even the l
 const SCOPES = "platform.read platform.annotate aws.cognito.signin.user.admin";
 const INSUFFICIENT = 'Bearer realm="api", error="insufficient_scope"';
 
-/** How an API refuses a request, and whether it refuses the token. */
+/** The API's response to a request, and whether it means that the API refuses the token. */
 const REFUSALS: [status: number, authenticate: string, refused: boolean][] = [
   [401, "", true],
   [403, INSUFFICIENT, true],
-  // Without the name of a scope, the API does not refuse the token.
+  // Without error="insufficient_scope", a 403 says nothing about the token.
   [403, "Bearer", false],
 ];
 
-Deno.test("if the API refuses a new token, doctor() shows its scopes and a text for the ticket", async () => {
+Deno.test("if the API refuses a new token, doctor() shows the token's scopes and a text for support", async () => {
   for (const [status, authenticate, refused] of REFUSALS) {
     await using world = await signedIn({
       api: ({ headers }) =>

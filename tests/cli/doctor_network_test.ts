@@ -1,4 +1,4 @@
-/** Checks of doctor() that send a request, and those of the session. */
+/** Checks of doctor() that send requests, and the check of the session. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Check, createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
@@ -56,26 +56,35 @@ const faults: [
     responding(NO_PERMISSION),
     ["provider", "fail", /permission to reach provider\.example/, /--allow-net=provider\.example/],
   ],
-  ["a silent host", silent, ["provider", "fail", /did not respond within 5 seconds/, NETWORK]],
+  ["a host that does not respond", silent, [
+    "provider",
+    "fail",
+    /did not respond within 5 seconds/,
+    NETWORK,
+  ]],
   ["that API_BASE_URL is not set", WITHOUT_API, ["API", "warn", /is not set/, /authFetch\(\)/]],
   [
     "a web page instead of the API",
     responding(WEB_PAGE),
     ["API", "warn", /responds with a web page, as/, /API_BASE_URL/],
   ],
-  ["a clock that is nearly right", ahead(30), ["clock", "ok", /(29|3[01]) seconds ahead/]],
+  ["ok for a clock that is 30 seconds ahead", ahead(30), [
+    "clock",
+    "ok",
+    /(29|3[01]) seconds ahead/,
+  ]],
   [
-    "a clock that is ahead",
+    "a clock that is five minutes ahead",
     ahead(300),
     ["clock", "warn", /(299|30[01]) seconds ahead/, /correct .* clock/],
   ],
   [
-    "a clock that is behind",
+    "a clock that is five minutes behind",
     ahead(-300),
     ["clock", "warn", /(299|30[01]) seconds behind/, /correct .* clock/],
   ],
   [
-    "a response without a date",
+    "a response without a Date header",
     responding(() => new Response()),
     ["clock", "skip", /response has no date to compare with/],
   ],
@@ -88,7 +97,7 @@ for (const [what, options, ...checks] of faults) {
   });
 }
 
-Deno.test("the proxy check shows the variable of the proxy, without its password", async () => {
+Deno.test("the proxy check names the variable that sets the proxy, but hides the proxy's password", async () => {
   const proxy = `http://user:${canaries.password}@proxy.example:8080`;
   for (const name of ["all_proxy", "HTTP_PROXY"]) {
     await withEnvironment({ ...NO_VARIABLES, [name]: proxy }, async () => {
@@ -99,7 +108,7 @@ Deno.test("the proxy check shows the variable of the proxy, without its password
       });
       const diagnosis = await session.doctor();
       await assertHides(diagnosis, "a diagnosis");
-      // HTTP_PROXY affects only http:, which is allowed for loopback only.
+      // HTTP_PROXY affects only http: URLs, which the settings allow only on loopback.
       if (name === "HTTP_PROXY") return assertNone(diagnosis, "proxy");
       assertCheck(diagnosis, "proxy", "ok", new RegExp(`${name}.*: requests use this proxy`, "i"));
     });
@@ -127,7 +136,7 @@ Deno.test("the token check says whether the API accepts a token that has not exp
   const sent = world.called.map(({ authorization }) => authorization);
   assertEquals(sent, ["", "", `bearer ${token}`]);
 
-  // The provider ended the session, which nothing on this computer shows.
+  // The provider has ended the session, but nothing on this computer shows that.
   clock.advance(301);
   sandbox.signOutEverywhere();
   assertEquals(session.status().state, "valid");
@@ -143,7 +152,7 @@ Deno.test("the token check says whether the API accepts a token that has not exp
   assertCheck(await look(), "token", "fail", /rejects/, /copy a new portal string/);
 });
 
-Deno.test("doctor() sends the token neither to the target of a redirect nor to a refused address", async () => {
+Deno.test("doctor() sends the token neither to a redirect's target nor to a forbidden API_BASE_URL", async () => {
   const tokens: string[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using elsewhere = Deno.serve(options, (request) => {
@@ -167,7 +176,7 @@ Deno.test("doctor() sends the token neither to the target of a redirect nor to a
   assertEquals(tokens, []);
 });
 
-Deno.test("doctor() reports a portal instead of the provider or the API", async () => {
+Deno.test("doctor() reports an AUTH_URL or API_BASE_URL that is the address of a portal", async () => {
   await using sandbox = await startSandbox();
   const { portalUrl } = sandbox;
   const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };
@@ -177,7 +186,7 @@ Deno.test("doctor() reports a portal instead of the provider or the API", async 
   assertCheck(portal, "provider", "warn", redirected, /^check AUTH_URL, /);
 });
 
-Deno.test("an error status at the base address of the API is not a failure", async () => {
+Deno.test("doctor() does not fail if the base address of the API responds with an error status", async () => {
   const base = "https://api.example/v1/";
   const cases: [without: number, withToken: number, api: RegExp, token: [string, RegExp]][] = [
     [401, 404, /^ok api\.example is reachable and requires a token$/, [
@@ -231,7 +240,7 @@ Deno.test("doctor({ login: true }) reports a wrong password, and sends nothing m
   await diagnosisOf({ ...SETTINGS, fetch: unsaid.fetch }, true);
 });
 
-Deno.test("an older Deno is a failure", async () => {
+Deno.test("doctor() fails with a Deno older than 2.9.1", async () => {
   const described = Object.getOwnPropertyDescriptor(Deno, "version") ?? {};
   const versions = [["2.9.0", "fail"], ["2.9.1", "ok"], ["2.10.0", "ok"]];
   for (const [version, level] of versions) {

@@ -39,7 +39,7 @@ Deno.test("doctor() reports ok on a working setup, and changes nothing", async (
       "session ok",
       "permissions ok",
     ]);
-    // Only the login was an operation of the provider.
+    // Of all requests to the provider, only the login succeeded: doctor() changed nothing there.
     assertEquals(sandbox.requests.filter(({ status }) => status === 200).length, 1);
   });
 });
@@ -91,7 +91,7 @@ Deno.test("the shadowing check reports a variable that overrides another value i
     assertEquals(diagnosis.ok, true);
   }));
 
-Deno.test("the .env check reports a missing folder, and leaves no file", () =>
+Deno.test("the .env check reports a missing folder, and creates no file", () =>
   inFolder(async (folder) => {
     const diagnosis = await diagnosisOf({ ...SETTINGS, envFile: `${folder}/gone/.env` });
     const message = /its folder does not exist, so the session is in memory only$/;
@@ -155,7 +155,7 @@ Deno.test({
     }),
 });
 
-Deno.test("the permissions check prints sufficient flags, and reports a missing one", async () => {
+Deno.test("the permissions check prints sufficient flags, and reports a missing flag", async () => {
   await using sandbox = await startSandbox();
   await inFolder(async (cwd) => {
     await writeEnv(cwd, variablesOf(sandbox.settings));

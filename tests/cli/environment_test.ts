@@ -52,7 +52,7 @@ Deno.test("fetch does not log in without a password in the settings", () =>
 const AUTOMATICALLY = "next: the commands fetch and token log in automatically\n";
 const BY_HAND = "next: run platform-auth login\n";
 
-Deno.test("status says that fetch and token log in automatically, and whether they save it", () =>
+Deno.test("status says that fetch and token log in automatically, and whether they save the session", () =>
   inBareFolder(async ({ run, folder, variables }) => {
     const said = async (env?: Record<string, string>) =>
       (await run(["status"], env && { env })).stdout;
@@ -67,7 +67,7 @@ Deno.test("status says that fetch and token log in automatically, and whether th
     assertMatch(await said(), /log in automatically\n.* keeps it in \.env/);
   }));
 
-Deno.test("status says to log in if fetch and token cannot, and why they may not", () =>
+Deno.test("status asks for a login if fetch and token cannot log in, and says why not", () =>
   inCliWorld(async ({ run, folder, variables: { PASSWORD = "", USERNAME = "", ...others } }) => {
     await writeEnv(folder, others);
     assertStringIncludes((await run(["status"])).stdout, BY_HAND);

@@ -5,7 +5,7 @@ import { NOTICES } from "../../src/session/notices.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { answerOf } from "./answer_of.ts";
 
-Deno.test("explain prints the section of a code without any permission, however it is written", () =>
+Deno.test("explain accepts an error code in any spelling and needs no permission", () =>
   inCliWorld(async ({ run }) => {
     const { code, stdout, stderr } = await run(["explain", "LOCKED_OUT"], { flags: [] });
     assertEquals([code, stderr], [0, ""]);

@@ -76,10 +76,10 @@ Deno.test("fetch --list removes quotes around an address or a name", () =>
   ));
 
 const wrong: [string, string][] = [
-  ["a line without a name", "/v1/stations/\n"],
-  ["a file outside", "/v1/stations ../x\n"],
+  ["an address without a file name", "/v1/stations/\n"],
+  ["a file outside the folder", "/v1/stations ../x\n"],
   ["a hidden file", "/v1/stations .env\n"],
-  ["a hidden file's address", "/v1/%2eenv\n"],
+  ["an address that would become a hidden file", "/v1/%2eenv\n"],
 ];
 for (const [what, list] of wrong) {
   Deno.test(`fetch --list reports ${what} before anything is sent`, () =>
@@ -94,7 +94,7 @@ for (const [what, list] of wrong) {
     }));
 }
 
-Deno.test("fetch --list reports two lines for one file before anything is sent", () =>
+Deno.test("fetch --list reports two addresses with the same file name before anything is sent", () =>
   inListWorld("/v1/stations?day=1\n/v1/stations?day=2\n", async ({ folder, fetch }) => {
     const { code, stderr } = await fetch();
     assertEquals(code, 2);
@@ -102,7 +102,7 @@ Deno.test("fetch --list reports two lines for one file before anything is sent",
     assertEquals(filesBelow(folder), ["urls.txt"]);
   }));
 
-Deno.test("fetch --list saves an encoded path inside the folder", () =>
+Deno.test("fetch --list stays inside the folder if an address contains an encoded ../", () =>
   inListWorld("/v1/a%2f..%2f..%2fx\n/v1/b%5c%2e%2e%5cy\n", async ({ fetch }) => {
     const { failed } = JSON.parse((await fetch("--json")).stdout);
     const files = failed.map(({ file }: { file: string }) => file).sort();

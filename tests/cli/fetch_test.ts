@@ -43,7 +43,7 @@ Deno.test("fetch prints or saves the exact bytes of the response", () =>
     assertEquals(filesIn(folder), ["copy.bin"]);
   }));
 
-Deno.test("fetch sends the method, headers and body that its options name", async () => {
+Deno.test("fetch sends the method, headers and body that its options set", async () => {
   const seen: string[] = [];
   const tokens = new Set<string | null>();
   const echo = async (request: Request) => {
@@ -61,7 +61,7 @@ Deno.test("fetch sends the method, headers and body that its options name", asyn
     await fetch("-X", "PUT", "--data", "@body.json");
     await fetch("-X", "PATCH", "-d", "-");
     await fetch("--method", "DELETE");
-    // No diff of tokens, which would show them.
+    // Not assertEquals(), whose diff would show the tokens.
     assert(tokens.size === 1 && tokens.has(`bearer ${linesOf(envFile).ACCESS_TOKEN}`));
   });
   assertEquals(seen, [
@@ -178,7 +178,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
   );
 }
 
-Deno.test("fetch --json prints status, headers and body in printable characters", () => {
+Deno.test("fetch --json prints status, headers and body as printable ASCII", () => {
   const body = { name: "a\u202eb\u009bc\u{e0001}d" };
   return inFetchWorld(() => Response.json(body), async ({ run, origin, given }) => {
     const { stdout } = await run(["fetch", origin, "--json"], given);
@@ -189,7 +189,7 @@ Deno.test("fetch --json prints status, headers and body in printable characters"
   });
 });
 
-Deno.test("fetch fails if the response breaks off", () =>
+Deno.test("fetch fails if the response ends too early", () =>
   inCliWorld(async (world) => {
     await world.signIn();
     const raw = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nonly this";

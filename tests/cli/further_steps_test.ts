@@ -42,7 +42,7 @@ function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
   return dialog;
 }
 
-/** The two that need their own prompts; tests/session/challenges covers all cases. */
+/** The two cases with special prompts: a repeated password, and the code of a new app. */
 const TYPED = /^(a new password that the policy|the setup of an app)/;
 for (const { title, user, turns } of CHALLENGE_CASES.filter(({ title }) => TYPED.test(title))) {
   terminalTest(`login in a terminal accepts ${title}`, () =>
@@ -63,7 +63,7 @@ for (const { title, user, turns } of CHALLENGE_CASES.filter(({ title }) => TYPED
     }));
 }
 
-Deno.test("login without a terminal ends at a further step with exit status 3", () =>
+Deno.test("login without a terminal ends with exit status 3 if the provider requires a further step", () =>
   inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {
     const { code, stdout, stderr } = await world.run(["login"]);
     assertEquals([code, stdout], [3, ""]);

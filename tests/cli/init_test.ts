@@ -15,7 +15,7 @@ import {
 } from "../support/terminal.ts";
 import { repliesWith } from "./replies.ts";
 
-/** With a digit, like the secrets of providers. */
+/** Contains a digit, like the secrets that providers issue. */
 const SECRET = crypto.randomUUID();
 
 interface Desk extends CliWorld {
@@ -56,7 +56,7 @@ Deno.test("init --from - writes a .env with which a login works", () =>
     // Settings that must not come from someone else's text are ignored.
     const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
       "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve\n";
-    const stdin = `${planted}${desk.replies.lines}`;
+    const stdin = `${planted}${desk.replies["a list"]}`;
     const init = await desk.init(stdin);
     assertEquals(init.code, 0, init.stdout);
     assertHides(init);
@@ -74,7 +74,7 @@ Deno.test("init --global writes a private file that every folder without a .env 
     const file = join(folder, "config", "platform-auth", ".env");
     const init = await run(["init", "--global", "--from", "-"], {
       ...given,
-      stdin: replies.lines ?? "",
+      stdin: replies["a list"] ?? "",
     });
     assertEquals(init.code, 0, init.stdout + init.stderr);
     assertMatch(init.stdout, /^Wrote config\/platform-auth\/\.env: .*AUTH_URL/m);
@@ -88,7 +88,7 @@ Deno.test("init --global writes a private file that every folder without a .env 
     assertMatch((await run(["token"], given)).stdout, /^eyJ/);
   }));
 
-Deno.test("init --from fails if a value cannot be right, and says why without showing it", () =>
+Deno.test("init --from rejects an impossible value, and says why without showing it", () =>
   atDesk(async (desk) => {
     await Deno.writeTextFile(desk.envFile, asLines(desk.settings));
     const before = await Deno.readTextFile(desk.envFile);
@@ -109,7 +109,7 @@ Deno.test("init --from fails if a value cannot be right, and says why without sh
 
 Deno.test("init without a terminal lists the missing settings, and writes nothing", () =>
   atDesk(async (desk) => {
-    const init = await desk.init(desk.replies["one without the secret"]);
+    const init = await desk.init(desk.replies["a reply without the secret"]);
     assertEquals([init.code, init.stdout], [1, ""]);
     assertMatch(
       init.stderr,
@@ -128,7 +128,7 @@ Deno.test("init keeps the lines and values of a .env, and adds only missing sett
   atDesk(async (desk) => {
     const own = `# mine\r\nexport USER_POOL_ID="another-1_Pool" # old\r\nEDITOR=vi\r\n`;
     await Deno.writeTextFile(desk.envFile, own);
-    await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies.lines ?? "");
+    await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies["a list"] ?? "");
     const init = await desk.run(["init", "--from", "reply.txt"]);
     assertMatch(
       init.stdout,
@@ -166,7 +166,7 @@ Deno.test("init shows every host that will receive the password or the token", (
 
 Deno.test("init --from does not show a reply or an address that was passed instead of a file", () =>
   atDesk(async (desk) => {
-    for (const from of [desk.replies["lines"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
+    for (const from of [desk.replies["a list"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
       assertMatch(stderr, /Cannot read the file given with --from: .*; check the path/);
@@ -180,7 +180,7 @@ testNeeding(
     atDesk(async (desk) => {
       await new Deno.Command("git", { args: ["init", "--quiet"], cwd: desk.folder }).output();
       await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
-      const { stdout } = await desk.init(desk.replies["lines"]);
+      const { stdout } = await desk.init(desk.replies["a list"]);
       assertMatch(stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
       const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
       assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
@@ -199,11 +199,11 @@ function type(desk: Desk, dialog: [string, string][]): Promise<Seen> {
 }
 
 terminalTest(
-  "init takes a pasted reply, prompts for missing settings, and shows no value",
+  "init accepts a pasted reply, prompts for missing settings, and shows no value",
   () =>
     atDesk(async (desk) => {
       // Terminals send a carriage return for each end of a line.
-      const reply = desk.replies["one without the secret"]?.replaceAll(/\r?\n/g, "\r");
+      const reply = desk.replies["a reply without the secret"]?.replaceAll(/\r?\n/g, "\r");
       const seen = await type(desk, [
         [PASTE, `${PASTE_BEGINS}${reply}${PASTE_ENDS}`],
         ["*", "\r\r"],
@@ -245,7 +245,7 @@ terminalTest(
 
 terminalTest("init replaces a value only if the user agrees", () =>
   atDesk(async (desk) => {
-    const pasted = `${PASTE_BEGINS}${desk.replies["lines"]}${PASTE_ENDS}\r\r`;
+    const pasted = `${PASTE_BEGINS}${desk.replies["a list"]}${PASTE_ENDS}\r\r`;
     for (const [answer, pool] of [["n", "old-1_Pool"], ["y", desk.settings.USER_POOL_ID]]) {
       await Deno.writeTextFile(desk.envFile, "USER_POOL_ID=old-1_Pool\n");
       const seen = await type(desk, [[PASTE, pasted], ["Replace it?", `${answer}\r`]]);
@@ -256,7 +256,7 @@ terminalTest("init replaces a value only if the user agrees", () =>
 
 testNeeding(
   NO_INTERRUPTS,
-  "Ctrl-C or Ctrl-D at a prompt ends init quietly with 130 and writes nothing",
+  "Ctrl-C or Ctrl-D at a prompt ends init quietly with exit status 130; nothing is written",
   () =>
     atDesk(async (desk) => {
       const { AUTH_URL = "" } = desk.settings;

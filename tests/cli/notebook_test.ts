@@ -8,18 +8,23 @@ import { answerOf } from "./answer_of.ts";
 
 const places: [where: string, here: string, module: string, toolkit: string][] = [
   [
-    "the clone that contains it",
+    "the clone that contains the notebook",
     "file:///home/ada/src/cli/commands/notebook.ts",
     "../mod.ts",
     "../src/notebook/mod.ts",
   ],
   [
-    "a clone in its folder",
+    "a clone in the notebook's folder",
     "file:///home/ada/work/a%20%23b/src/cli/commands/notebook.ts",
     "./a%20%23b/mod.ts",
     "./a%20%23b/src/notebook/mod.ts",
   ],
-  ["a released file", "file:///home/ada/work/cli.js", "./mod.js", "./notebook.js"],
+  [
+    "released files in the notebook's folder",
+    "file:///home/ada/work/cli.js",
+    "./mod.js",
+    "./notebook.js",
+  ],
   [
     "the npm package in Deno's cache",
     "file:///home/ada/.cache/deno/npm/registry.example/@ada/auth/1.2.3/cli.js",
@@ -27,14 +32,14 @@ const places: [where: string, here: string, module: string, toolkit: string][] =
     "npm:@ada/auth@^1.2.3/notebook",
   ],
   [
-    "the package in JSR",
+    "the package on JSR",
     "https://registry.example/@ada/auth/1.2.3/src/cli/commands/notebook.ts",
     "https://registry.example/@ada/auth/1.2.3/mod.ts",
     "https://registry.example/@ada/auth/1.2.3/src/notebook/mod.ts",
   ],
 ];
 for (const [where, here, module, toolkit] of places) {
-  Deno.test(`a notebook imports the module and the toolkit of ${where}`, () => {
+  Deno.test(`a notebook imports the module and the toolkit from ${where}`, () => {
     const folder = "/home/ada/work";
     const release = { name: "@ada/auth", version: "1.2.3" };
     assertEquals(moduleSpecifier(here, folder, release), module);
@@ -42,7 +47,7 @@ for (const [where, here, module, toolkit] of places) {
   });
 }
 
-Deno.test("notebook writes a notebook, but never replaces a file", () =>
+Deno.test("the command notebook writes a new notebook, but never replaces a file", () =>
   inFolder(async (folder) => {
     const notebook = (name: string) => answerOf("notebook", `${folder}/${name}`);
     const { value, text } = await notebook("new/folder/wind.ipynb");

@@ -1,4 +1,4 @@
-/** Made-up replies of support channels: the same settings in different forms. */
+/** Invented replies of support channels: the same settings in different forms. */
 
 /** The settings in a reply. */
 export interface AccountSettings {
@@ -25,7 +25,7 @@ API_BASE_URL="${apiBaseUrl}"
 
 API documentation: https://docs.example.com/v1
 `,
-    "lines": `Dear Ada,\r
+    "a list": `Dear Ada,\r
 \r
 your app client was set up yesterday:\r
 \r
@@ -80,7 +80,7 @@ ${
 > -- 
 > Support, https://support.example.com/tickets/20260000123456
 `,
-    "one without the secret": `Client ID: ${clientId}
+    "a reply without the secret": `Client ID: ${clientId}
 Client secret: follows by text message, reference REQ-2026-0000123456
 User pool id: ${userPoolId}
 Token endpoint: ${authUrl}

@@ -47,7 +47,7 @@ function variables(
 
 for (const [who, settings] of Object.entries({ AWS, VENDOR })) {
   for (const [form, reply] of Object.entries(repliesWith(settings))) {
-    if (form === "prose") continue; // its addresses are not taken
+    if (form === "prose") continue; // readReply() takes no addresses from prose
     Deno.test(`readReply() finds the settings in ${form} (${who})`, () => {
       assertEquals(valuesIn(reply), variables(settings, !form.includes("without")));
     });
@@ -58,58 +58,58 @@ const { clientId: ID, clientSecret: SECRET, apiBaseUrl: API } = AWS;
 
 const forms: [what: string, reply: string, found: Record<string, string>][] = [
   [
-    "lines of a .env, without the user and placeholders",
+    "ignores placeholders, user name and password in lines of a .env",
     `APP_CLIENT_ID=my-client\nexport APP_CLIENT_SECRET='a!word'\nUSER_POOL_ID=<USER_POOL_ID>\n` +
     `USERNAME=ada\nPASSWORD=some-password-1234\nAUTH_REGION=eu-1\n`,
     { APP_CLIENT_ID: "my-client", APP_CLIENT_SECRET: "a!word", AUTH_REGION: "eu-1" },
   ],
-  ["a client without a secret", `Client secret: none\nClient ID: ${ID}`, {
+  ["reads that a client has no secret", `Client secret: none\nClient ID: ${ID}`, {
     APP_CLIENT_ID: ID,
     APP_CLIENT_SECRET: "",
   }],
   [
-    "Markdown",
+    "reads Markdown",
     `1. **App client id:** \`${ID}\`\n2. **Token endpoint** (EU): <${AWS.authUrl}/>\n`,
     { APP_CLIENT_ID: ID, AUTH_URL: AWS.authUrl },
   ],
   // In doubt, no value is better than a wrong one: init then prompts.
-  ["a word instead of the secret", "Client secret: follows-by-text-message", {}],
-  ["sentences, without the addresses in them", repliesWith(AWS)["prose"] ?? "", {
+  ["ignores a word instead of the secret", "Client secret: follows-by-text-message", {}],
+  ["takes the secret, but no address, from sentences", repliesWith(AWS)["prose"] ?? "", {
     APP_CLIENT_SECRET: SECRET,
   }],
   [
-    "two settings in one sentence",
+    "reads two settings in one sentence",
     `Hi Ada\nThe client ID is ${ID}, the secret is ${SECRET}.\nBest`,
     { APP_CLIENT_ID: ID, APP_CLIENT_SECRET: SECRET },
   ],
   [
-    "a table with a setting in each row",
+    "reads a table with a setting in each row",
     `| Setting | Value |\n|---|:--|\n| Client ID | \`${ID}\` |\n| **Token endpoint** | ${AWS.authUrl} |\n`,
     { APP_CLIENT_ID: ID, AUTH_URL: AWS.authUrl },
   ],
   [
-    "a table with a setting in each column",
+    "reads a table with a setting in each column",
     `Client ID | Secret | Pool\n--- | --- | ---\n${ID} | ${SECRET} | my-pool_1\n`,
     { APP_CLIENT_ID: ID, APP_CLIENT_SECRET: SECRET, USER_POOL_ID: "my-pool_1" },
   ],
   [
-    "an address in a sentence",
+    "ignores an address in a sentence",
     `Our API: see https://a.example, and the token endpoint: ${API}`,
     {},
   ],
-  ["two clients", `Test client id: ${ID}\nProduction client id: ${ID}2`, {}],
+  ["chooses neither of two clients", `Test client id: ${ID}\nProduction client id: ${ID}2`, {}],
   [
-    "two labels before two values",
+    "ignores two labels before two values",
     `The client id and the client secret are ${ID} and ${SECRET}.`,
     {},
   ],
-  ["the address of a portal", "Log in to the portal: https://portal.example.com/api", {}],
+  ["ignores the address of a portal", "Log in to the portal: https://portal.example.com/api", {}],
 ];
 for (const [what, reply, found] of forms) {
-  Deno.test(`readReply() handles ${what}`, () => assertEquals(valuesIn(reply), found));
+  Deno.test(`readReply() ${what}`, () => assertEquals(valuesIn(reply), found));
 }
 
-Deno.test("readReply() says why a value is not used, unless the reply has a valid one", () => {
+Deno.test("readReply() says why it ignores a value, unless the reply also contains a valid one", () => {
   const rejected = (reply: string) => Object.fromEntries(readReply(reply).rejected);
   const noId = "it is not an id of letters and digits";
   assertEquals(rejected("Client id: will follow\nToken endpoint: see below\nNote: none"), {
@@ -129,7 +129,7 @@ Deno.test("readReply() says why a value is not used, unless the reply has a vali
   });
 });
 
-Deno.test("readReply() returns only printable values without spaces, whatever the text is", () => {
+Deno.test("readReply() returns only printable values without spaces from any text", () => {
   const pieces = fc.constantFrom(
     ...[
       "client id",

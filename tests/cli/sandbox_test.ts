@@ -71,7 +71,7 @@ Deno.test("sandbox --write-env writes settings with which login and fetch work",
     assert(await Deno.readTextFile(`${folder}/.env`) !== first);
   }));
 
-Deno.test("sandbox names the option for another port if the port is in use", () =>
+Deno.test("sandbox suggests the option --port if its port is in use", () =>
   inFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { code, error } = await withSandbox(folder, undefined, [`--port=${taken.addr.port}`]);
@@ -101,7 +101,7 @@ const TUNNEL = "AUTH_URL=http://127.0.0.1:8443\n";
 const foreign: [string, string, string][] = [
   ["a real endpoint", "AUTH_URL=https://provider.example\n", "AUTH_URL"],
   [
-    "an account behind a tunnel",
+    "an account that is reached through a local tunnel",
     `${TUNNEL}APP_CLIENT_ID=a1\nAPP_CLIENT_SECRET=b2\nREFRESH_TOKEN=c3\n`,
     "AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, REFRESH_TOKEN",
   ],

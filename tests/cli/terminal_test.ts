@@ -100,7 +100,7 @@ deskTest(
 );
 
 deskTest("login --portal and login --username prompt only for the missing secret", async (desk) => {
-  // Several lines, between the marks that a terminal sends for a paste. Windows sends no marks.
+  // A paste of several lines. A terminal sends marks before and after a paste; Windows does not.
   const lines = desk.portalString.replace(/.{60}/g, "$&\n");
   const pasted = ON_WINDOWS ? `${desk.portalString}\r` : `\u001b[200~${lines}\u001b[201~\r`;
   const portal = await desk.type(["login", "--portal"], [[PORTAL, pasted]]);
@@ -113,7 +113,7 @@ deskTest("login --portal and login --username prompt only for the missing secret
   }
 });
 
-deskTest("a password in another encoding than UTF-8 is not sent", async (desk) => {
+deskTest("login does not send a password in an encoding other than UTF-8", async (desk) => {
   // The single byte that a Windows console sends for ü.
   const dialog: [string, string][] = [[PASSWORD, ON_WINDOWS ? "grün\r" : "gr\udcfcn\r"]];
   const seen = await desk.type(["login", "--username", "ada"], dialog);
@@ -132,7 +132,7 @@ const stops: [key: string, awaited: string, before: [string, string][], sent: nu
 subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
   for (const [key, awaited, before, sent] of stops) {
     const name = key === "\x03" ? "Ctrl-C" : "Ctrl-D";
-    test(`${name} at a prompt ends login quietly with 130, and the .env is unchanged`, () =>
+    test(`${name} at a prompt ends login quietly with exit status 130; the .env is unchanged`, () =>
       atDesk(async (desk) => {
         const text = await Deno.readTextFile(desk.envFile);
         const seen = await desk.type(["login"], [...before, [awaited, key]]);
@@ -183,7 +183,7 @@ deskTest("messages are wrapped at words in a terminal, but not in a pipe", async
   const { screen } = await desk.type(toFetch, [], { columns: 60 });
   const { stderr } = await desk.run(toFetch);
   assertMatch(stderr, /^platform-auth: [^\n]+\n$/);
-  // A console of Windows breaks addresses, too.
+  // A Windows console also breaks lines within addresses.
   if (!ON_WINDOWS) assertEquals(screen.split(/\s+/), stderr.split(/\s+/));
 });
 
@@ -204,7 +204,7 @@ async function seenOfFetch(
 }
 
 subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
-  test("Ctrl-C during a download clears its line and says how to resume", () =>
+  test("Ctrl-C during a download clears the progress line and says how to resume", () =>
     atDesk(async (desk) => {
       const endless = () =>
         new Response(
@@ -226,17 +226,17 @@ deskTest("no command writes escape sequences with TERM=dumb", async (desk) => {
     await seenOfFetch(desk, big, [], { TERM }),
     await desk.type(["status"], [], { env: { TERM } }),
   ];
-  // A console of Windows draws a prompt with different escape sequences.
+  // A Windows console draws a prompt with different escape sequences.
   if (!ON_WINDOWS) {
     seen.push(await desk.type(["login", "--force"], [[FIRST, "\x03"]], { env: { TERM } }));
   }
   for (const { screen } of seen) assertEquals(screen.includes(ESCAPE), false, screen);
 });
 
-deskTest("fetch --output shows its progress in one line, which it then clears", async (desk) => {
+deskTest("fetch --output shows its progress in one line and clears it at the end", async (desk) => {
   const { screen, sane } = await seenOfFetch(desk, () => new Response(new Uint8Array(3_000_000)));
   if (ON_WINDOWS) {
-    // A console of Windows draws and clears the line in its own way.
+    // A Windows console draws and clears the line in its own way.
     assertMatch(screen, /([█░]{20} \d+ % .* of 3\.0 MB|0 bytes) {2}[\d.]+ \w+\/s/);
     assertStringIncludes(screen, `${ESCAPE}Kplatform-auth: saved zeros, `);
   } else {

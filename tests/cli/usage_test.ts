@@ -49,7 +49,7 @@ const misuse: [args: string, message: RegExp | string][] = [
 ];
 
 for (const [args, message] of misuse) {
-  Deno.test(`"platform-auth ${args}" is refused with advice`, async () => {
+  Deno.test(`"platform-auth ${args}" fails with a hint`, async () => {
     const error = await assertRejects(() => answerOf(...args.split(" ")), UsageError);
     if (typeof message === "string") assertEquals(error.message, message);
     else assertMatch(error.message, message);
@@ -58,7 +58,7 @@ for (const [args, message] of misuse) {
   });
 }
 
-Deno.test("wrong usage ends a command with exit status 2 and one line, or JSON", () =>
+Deno.test("wrong usage ends with exit status 2 and a one-line message, or JSON with --json", () =>
   inCliWorld(async ({ run }) => {
     const { code, stdout, stderr } = await run(["nothing"], { flags: [] });
     assertEquals([code, stdout, stderr], [
@@ -73,7 +73,7 @@ Deno.test("wrong usage ends a command with exit status 2 and one line, or JSON",
     });
   }));
 
-Deno.test("the options of all commands may precede the command", () =>
+Deno.test("options that every command has may precede the command", () =>
   inCliWorld(async ({ run, folder, envFile }) => {
     await Deno.rename(envFile, `${folder}/other.env`);
     const { code, stdout } = await run(["--env-file=other.env", "--json", "status"], {
@@ -103,7 +103,7 @@ Deno.test("every command has help with its options and examples, at most 80 char
   for (const args of [[], ["-h"], ["help"]]) assertEquals((await answerOf(...args)).text, main);
 });
 
-Deno.test("help and version need no permission", () =>
+Deno.test("--help and --version need no permission", () =>
   inCliWorld(async ({ run }) => {
     for (const args of [["--help"], ["fetch", "--help"], ["--version"]]) {
       const { code, stderr } = await run(args, { flags: [] });
@@ -111,7 +111,7 @@ Deno.test("help and version need no permission", () =>
     }
   }));
 
-Deno.test("--version shows the version and where the program is", async () => {
+Deno.test("--version shows the version and the path of the program", async () => {
   const { version } = denoConfig();
   const from = fileURLToPath(ENTRY);
   const expected = { value: { version, from }, text: `platform-auth ${version}, run from ${from}` };

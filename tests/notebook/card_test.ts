@@ -49,7 +49,7 @@ function drawn(view: View): { text: string; card: string; color: string | undefi
   return { text: viewText(view), card, color: /border-left:4px solid (#\w+)/.exec(card)?.[1] };
 }
 
-/** The text of a card, without its markup. */
+/** The text of a card without its markup. */
 function wordsOf(card: string): string {
   const entities: Record<string, string> = { nbsp: " ", lt: "<", gt: ">", quot: '"', "#39": "'" };
   return card.replace(/<br>|<\/tr>/g, "\n").replace(/<[^>]*>/g, "")
@@ -77,14 +77,24 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
   ],
   ["unknown expiry", { state: "unknown" }, GREEN, /● Signed in as ada.*unknown expiry/s],
   [
-    "portal, 20 minutes",
+    "portal token, valid for 20 minutes",
     { ...PORTAL, accessTokenExpiresAt: inMinutes(20) },
     GREEN,
     /valid for 20 min.*cannot be refreshed/s,
   ],
-  ["portal, 4 minutes", { ...PORTAL, accessTokenExpiresAt: inMinutes(4) }, AMBER, /for 4 min/],
-  ["with a warning", { notices: [CLOCK] }, AMBER, /^! warning: the clock is off → set it$/m],
-  ["portal, with its warning", { ...PORTAL, notices: [ENDS] }, GREEN, /^! warning: it ends$/m],
+  [
+    "portal token, valid for 4 minutes",
+    { ...PORTAL, accessTokenExpiresAt: inMinutes(4) },
+    AMBER,
+    /for 4 min/,
+  ],
+  ["valid, with a warning", { notices: [CLOCK] }, AMBER, /^! warning: the clock is off → set it$/m],
+  [
+    "portal token, with a warning that it ends soon",
+    { ...PORTAL, notices: [ENDS] },
+    GREEN,
+    /^! warning: it ends$/m,
+  ],
 
   [
     "refreshable",
@@ -93,7 +103,7 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     /◐ Signed in as ada.*expired 10 min ago.*the next call refreshes the token/s,
   ],
   ["expired", OVER, RED, /○ Session ended.*expired 10 min ago\n.*next: run login\(\)/s],
-  ["portal, expired", { ...OVER, ...PORTAL }, RED, /copy a new portal string/],
+  ["portal token, expired", { ...OVER, ...PORTAL }, RED, /copy a new portal string/],
   [
     "rejected",
     { state: "rejected", canRefresh: false },
@@ -122,7 +132,7 @@ Deno.test("a status has the same words and color as text and as a card", async (
   }
 });
 
-Deno.test("a card contains no script, handler, address to load or animation", () => {
+Deno.test("a card contains no script, event handler, external address or animation", () => {
   const views = [...STATES.map(([, given]) => statusView(made(given))), diagnosisView(DIAGNOSIS)];
   for (const { card } of views.map(drawn)) {
     assertEquals(card.match(/<(script|style|link|iframe|img|a)\b|\son\w+=|https?:|url\(/i), null);
@@ -131,7 +141,7 @@ Deno.test("a card contains no script, handler, address to load or animation", ()
   }
 });
 
-Deno.test("the bar of a card shows the rest of the token's lifetime", () => {
+Deno.test("the bar of a card shows the remaining lifetime of the token", () => {
   const cases: [minutes: number, lifetimeSeconds: number, width: string][] = [
     [6 * 60, 86_400, "25.0"],
     [31, 1_800, "100.0"],
@@ -181,7 +191,7 @@ const DIAGNOSIS: Diagnosis = {
   ],
 };
 
-Deno.test("a diagnosis has a line with the fix for each check, and the worst color", () => {
+Deno.test("a diagnosis shows each check with its fix, in the color of the worst check", () => {
   const { text, card, color } = drawn(diagnosisView(DIAGNOSIS));
   assertEquals([color, text.split("\n").length], [RED, 7]);
   assertMatch(text, /^○ 2 things to fix · 5 checks$/m);
@@ -198,14 +208,14 @@ Deno.test("a diagnosis has a line with the fix for each check, and the worst col
   assertMatch(ready.text, /^● Ready · 1 check\n/);
 });
 
-Deno.test("the display of a status is neither among its keys nor in its JSON", () => {
+Deno.test("the display methods of a status are neither among its keys nor in its JSON", () => {
   const status = displayable(made());
   assertEquals(Object.keys(status), Object.keys(made()));
   assertEquals(JSON.stringify(status), JSON.stringify(made()));
   assertEquals(Deno.inspect(status), viewText(statusView(made())));
 });
 
-Deno.test("the card of many downloads shows the fix for each failure on a separate line", async () => {
+Deno.test("the card of downloadAll() shows the fix for each failure on a separate line", async () => {
   const facts = { method: "GET", url: "https://api.example/v1/x" };
   const error = new ApiError("API_STATUS", "Cannot GET <it>", "check the path", facts);
   const counts = { saved: 0, kept: 0, failed: 2 };
@@ -219,7 +229,7 @@ Deno.test("the card of many downloads shows the fix for each failure on a separa
   assertStringIncludes(words, "/v1/x → x.json: no network");
 });
 
-Deno.test("the card of a portal token links to the portal, and its text contains the address", () => {
+Deno.test("the card for a portal token links to the portal, and its text contains the address", () => {
   const portalUrl = 'https://portal.example/?a=1&b="2"';
   const soon = { ...ENDS, fix: `copy a new one at ${portalUrl} or log in` };
   for (const more of [{ state: "expired" }, { notices: [soon] }] as const) {
@@ -231,7 +241,7 @@ Deno.test("the card of a portal token links to the portal, and its text contains
   }
 });
 
-Deno.test("Deno.inspect() of a session shows its status, or why there is none", async () => {
+Deno.test("Deno.inspect() of a session shows its status, or the error in its settings", async () => {
   const session = createSession({ envFile: false, username: "ada" });
   assertEquals(Deno.inspect(session), Deno.inspect(session.status()));
   const shown = await Reflect.get(session, Symbol.for("Jupyter.display"))();
@@ -253,6 +263,6 @@ function assertBalanced(html: string): void {
 
 /** Asserts that no character controls a terminal or changes the direction of text. */
 function assertInert(text: string): void {
-  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  // deno-lint-ignore no-control-regex -- the test looks for control characters
   assertEquals(text.match(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/), null);
 }

@@ -1,10 +1,10 @@
-/** A next step is a value that each front end, such as the command line, words in its own way. */
+/** Each front end, such as the command line, has its own words for the next step. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
 const FIX_PATH = new URL(import.meta.resolve("../../src/errors/advice.ts")).pathname;
 
-Deno.test("a front end chooses how a status, a diagnosis and errors name calls", () =>
+Deno.test("a front end chooses the words for calls in a status, a diagnosis and errors", () =>
   inFolder(async (cwd) => {
     const script = `
       import { createSession } from ${JSON.stringify(MOD_PATH)};

@@ -46,7 +46,7 @@ function legendIn({ html, pictures }: { html: string; pictures: string[] }): str
 
 const SCRIPTS = /<(?:script|style|link|svg)\b|\son\w+=/i;
 
-Deno.test("plot() draws text as times and adds a legend for colors", async () => {
+Deno.test("plot() draws a column of date texts as times, and adds a legend for colors", async () => {
   const shown = await drawn({
     marks: (Plot) => Plot.lineY(ROWS, { x: "time", y: "temperatureC", stroke: "station" }),
   });
@@ -67,7 +67,7 @@ Deno.test("plot() adds a color scale if the colors are numbers", async () => {
   assertMatch(html, /alt="color scale"/);
 });
 
-Deno.test("plot() shows title, legend and caption, also as text", async () => {
+Deno.test("plot() shows title, legend and caption, both in HTML and as plain text", async () => {
   const shown = await drawn({
     title: "A <week>",
     caption: "mean 8 °C\nmost 14 °C",
@@ -107,7 +107,7 @@ Deno.test("plot() turns text into dates for domains, intervals, bins and lists",
   }
 });
 
-Deno.test("plot() suggests a name if no row has the column", async () => {
+Deno.test("plot() suggests a column name if no row has the given column", async () => {
   await assertRejects(
     () => plot({ marks: (Plot) => Plot.dot(ROWS, { x: "time", y: "temperaturC" }) }),
     TypeError,
@@ -167,7 +167,7 @@ Deno.test("plot() refuses wrong options and says what to write instead", async (
   }
 });
 
-Deno.test("plot() draws valid XML, whatever the data contains", async () => {
+Deno.test("plot() produces valid XML from any data", async () => {
   const hostile = 'a\x00b\x08c & <d> "e"';
   const { svg, pictures, html } = await drawn({
     title: hostile,

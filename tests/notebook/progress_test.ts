@@ -10,12 +10,12 @@ const BAR_100 = "████████████████████ 10
 
 const PROGRESS: [bytes: number, total: number | undefined, first: number, ms: number, string][] = [
   [126 * MB, 300 * MB, 0, 10_000, `${BAR_42}  12.6 MB/s  14 s left`],
-  // The rate is that of this call, which resumed at 100 MB.
+  // This call resumed at 100 MB, so its rate counts only the later bytes.
   [126 * MB, 300 * MB, 100 * MB, 10_000, `${BAR_42}  2.6 MB/s  67 s left`],
   [0, 500, 0, 1_000, "░░░░░░░░░░░░░░░░░░░░ 0 %  0 bytes of 500 bytes  0 bytes/s"],
   [500, 500, 0, 1_000, `${BAR_100}  500 bytes of 500 bytes  500 bytes/s  0 s left`],
   [2_500, undefined, 0, 500, "2.5 kB  5.0 kB/s"],
-  // More than the API announced.
+  // The API sent more bytes than it announced.
   [600, 500, 0, 1_000, `${BAR_100}  600 bytes of 500 bytes  600 bytes/s  0 s left`],
 ];
 
@@ -28,7 +28,7 @@ Deno.test("the progress of a file shows a bar, bytes, rate and time left", () =>
 Deno.test("the progress of many files shows files, failures, rate and time left", () => {
   const text = (files: number, total: number | undefined, kept: number, failed: number) =>
     downloadsText({ files, ...(total && { total }), kept, failed, bytes: 60 * MB }, 10_000);
-  // Kept files took no time, so the rate is 100 files in 10 seconds.
+  // Kept files take no time, so the rate is 100 files in 10 seconds.
   assertEquals(
     text(150, 200, 50, 0),
     "███████████████░░░░░ 75 %  150 of 200 files  60.0 MB  6.0 MB/s  5 s left",
@@ -56,14 +56,14 @@ Deno.test("the card of a download contains no secret", async () => {
   await using world = await signedIn({
     api() {
       const answer = new Response("a,b\n", { headers: { "content-type": "text/csv<b>" } });
-      // As after a redirect to a presigned address.
+      // The final address after a redirect, with a signature that is a secret.
       const url = `https://store.example/f?sig=${canaries.clientSecret}`;
       return Object.defineProperties(answer, { url: { value: url }, redirected: { value: true } });
     },
   });
   await inFolder(async (folder) => {
     const path = `/files/data?sig=${canaries.clientSecret}`;
-    // Windows allows no such name.
+    // Windows does not allow "<" and ">" in a file name.
     const name = Deno.build.os === "windows" ? "&i.csv" : "<i>.csv";
     const saved = await world.session.download(path, `${folder}/${name}`);
     assertEquals(Object.keys(saved), [

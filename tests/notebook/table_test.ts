@@ -75,7 +75,7 @@ Deno.test("table() shows 100 columns at most, unless others are requested", () =
   assertEquals(cellsOf(html([row], { columns: ["gene19999"] })), [["gene19999"], ["19999"]]);
 });
 
-Deno.test("table() shows the first rows and counts all", () => {
+Deno.test("table() shows the first rows and the number of all rows", () => {
   const many = Array.from({ length: 8760 }, (_, hour) => ({ hour, height: 2 * hour }));
   const columns = { hour: many.map(({ hour }) => hour), height: many.map(({ height }) => height) };
   for (const rows of [many, columns, polarsFrame(columns)]) {
@@ -87,7 +87,7 @@ Deno.test("table() shows the first rows and counts all", () => {
   assertEquals(cellsOf(html(many, { rows: Infinity })).length, 8761);
 });
 
-Deno.test("table() numbers the columns of lists and names the column of single values", () => {
+Deno.test('table() numbers the columns of lists, and names the column of single values "value"', () => {
   assertEquals(cellsOf(html([[1, "a"], [2]])), [["0", "1"], ["1", "a"], ["2", ""]]);
   const named = html([["a", 1, 2]], { columns: ["t", "v", "v"] });
   assertEquals(cellsOf(named), [["t", "v", "v"], ["a", "1", "2"]]);
@@ -101,7 +101,7 @@ Deno.test("table() shows the numbers of a column with the same number of decimal
   assertEquals(text([10.25, 9]).split("\n").slice(2, 4), ["10.25", " 9.00"]);
 });
 
-Deno.test("the types of table() refuse a column that no row has", () => {
+Deno.test("the types of table() reject a column that no row has", () => {
   const rows = [{ id: 1, name: "a" }];
   // @ts-expect-error There is no such column.
   assertThrows(() => table(rows, { columns: ["nam"] }), TypeError);
@@ -159,7 +159,7 @@ Deno.test("table() shows markup and control characters of the data as text", () 
   assertEquals((markup + text(rows)).includes("\x1b"), false);
 });
 
-Deno.test("table() shortens a long cell, and a click shows all of it", () => {
+Deno.test("table() shortens a long text, and a click shows all of it", () => {
   const long = Array.from({ length: 40 }, (_, at) => `word${at}`).join("\n");
   const [, [cell = ""] = []] = cellsOf(html([{ long }]));
   const [, summary, all] = /<summary[^>]*>(.*?)<\/summary><div[^>]*>(.*)<\/div>/.exec(cell) ?? [];
@@ -169,7 +169,7 @@ Deno.test("table() shortens a long cell, and a click shows all of it", () => {
   assertEquals(text([{ long }]).split("\n")[2], `${long.replaceAll("\n", " ").slice(0, 40)}…`);
 });
 
-Deno.test("the text of table() is 80 characters wide and lists further columns", () => {
+Deno.test("as plain text, table() is 80 characters wide and lists the columns that do not fit", () => {
   const names = Array.from({ length: 12 }, (_, at) => `column number ${at}`);
   const lines = text([Object.fromEntries(names.map((name) => [name, 1]))]).split("\n");
   assertEquals(lines.slice(0, 3).every((line) => line.length <= 80), true);
@@ -186,9 +186,9 @@ const NO_ROWS: [what: string, given: unknown, options: object | undefined, why: 
   ["a mistyped option", STATIONS, { row: 3 }, 'did you mean "rows"?'],
   ["a negative number of rows", STATIONS, { rows: -1 }, "zero or more"],
 ];
-Deno.test("table() refuses other values and says what to do", () => {
+Deno.test("table() refuses wrong values and options, and says what to do", () => {
   for (const [what, given, options, why] of NO_ROWS) {
-    // Thrown, not rejected: without `await`, a rejection would end the kernel.
+    // table() must throw at once: without `await`, a rejected promise would end the kernel.
     assertThrows(() => table(given as object, options), TypeError, why, what);
   }
 });

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { backoffMs, retryAfterMs } from "../../src/platform/backoff.ts";
 
-Deno.test("backoffMs() doubles with each attempt, and is random in its upper half", () => {
+Deno.test("backoffMs() doubles the pause with each attempt and randomizes its upper half", () => {
   const pauses = (chance: number) => [1, 2, 3, 4].map((n) => backoffMs(n, 200, () => chance));
   assertEquals(pauses(0), [100, 200, 400, 800]);
   assertEquals(pauses(0.5), [150, 300, 600, 1_200]);

@@ -46,7 +46,7 @@ Deno.test(
       for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
       await git(root, "add", "--", ...paths);
       for (const path of paths) assertEquals(await gitTracking(path), "tracked", path);
-      // The name is not a pattern.
+      // git must not treat the brackets as a pattern.
       assertEquals(await gitTracking(`${root}/notebooks/week 1/ü[1].env`), "untracked");
       await git(root, "rm", "-q", "--cached", "-f", "--", ...paths);
       for (const path of paths) assertEquals(await gitTracking(path), "untracked", path);
@@ -55,14 +55,14 @@ Deno.test(
 );
 
 Deno.test(
-  needing(noGit, "gitIgnores() returns true only if the temporary file is ignored, too"),
+  needing(noGit, "gitIgnores() returns true only if git also ignores the .env's temporary file"),
   async () => {
     await withRepository(async (root) => {
       const path = `${root}/notebooks/.env`;
       const ignore = (text: string) => Deno.writeTextFile(`${root}/.gitignore`, text);
       assertEquals(await gitIgnores(path), false);
       await ignore(".env\n");
-      // After a killed process, git add -A would stage its temporary file.
+      // A killed process leaves its temporary file, which git add -A would stage.
       assertEquals(await gitIgnores(path), false);
       await ignore(`${ignoredLines(path)}\n`);
       assertEquals(await gitIgnores(path), true);
@@ -73,14 +73,14 @@ Deno.test(
   },
 );
 
-/** The lines in the advice. */
+/** The lines that the advice says to add to .gitignore. */
 function ignoredLines(path: string): string {
   return (/^add the lines? (.+) to .gitignore$/.exec(ignoreAdvice(path))?.[1] ?? "")
     .replace(" and ", "\n");
 }
 
 subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
-  test(needing(noGit, "gitTracking() follows a link"), async () => {
+  test(needing(noGit, "gitTracking() follows a symbolic link"), async () => {
     await withRepository(async (root) => {
       await Deno.writeTextFile(`${root}/../secrets`, "A=1\n");
       await Deno.symlink("../secrets", `${root}/.env`);
@@ -93,7 +93,7 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test(needing(noGit, "the checks run no program in the configuration of a project"), async () => {
+  test(needing(noGit, "the git checks run no program that a project configures"), async () => {
     await withRepository(async (root) => {
       const planted = `${root}/planted`;
       await writeProgram(planted, `touch "${root}/ran"`);
@@ -125,7 +125,7 @@ async function writeProgram(path: string, script: string): Promise<void> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-Deno.test(needing(noGit, "ignoreInGit() adds the missing lines once"), async () => {
+Deno.test(needing(noGit, "ignoreInGit() adds each missing line once"), async () => {
   await withRepository(async (root) => {
     const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
     await Deno.writeTextFile(ignoreFile, "data");

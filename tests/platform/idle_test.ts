@@ -5,14 +5,14 @@ import { rejection, signedIn } from "../support/portless.ts";
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
-/** The timers of the client, which a test ends. */
+/** The client's timers. A test decides when they fire. */
 class Timers {
   readonly asked: number[] = [];
   readonly #timers: AbortController[] = [];
 
   readonly timeout = (ms: number): AbortSignal => {
     const timer = new AbortController();
-    // The deadline of a request to the provider does not end.
+    // Longer timeouts limit requests to the provider; they never fire here.
     if (ms < 30_000) {
       this.asked.push(ms);
       this.#timers.push(timer);
@@ -20,20 +20,20 @@ class Timers {
     return timer.signal;
   };
 
-  /** Ends the newest timer, once the client waits for it. */
+  /** Fires the newest timer, once the client waits for it. */
   async end(): Promise<void> {
     for (let turns = 0; turns < 5; turns++) await turn();
     this.#timers.pop()?.abort();
   }
 
-  /** The idle timeout passes, and the short pause after it. */
+  /** Lets the idle timeout pass, and then the short pause after it. */
   async stall(): Promise<void> {
     await this.end();
     await this.end();
   }
 }
 
-/** A body of these pieces, which then stalls. */
+/** A body that sends these pieces and then stalls. */
 function stalling(timers: Timers, ...pieces: string[]): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     async pull(controller) {
@@ -70,7 +70,7 @@ async function inIdleWorld(
 const file = { "content-length": "8", etag: '"one"' };
 const rest = { ...file, "content-length": "4", "content-range": "bytes 4-7/8" };
 
-Deno.test("download() requests the rest if no data arrives for idleTimeoutMs", () =>
+Deno.test("download() requests the rest of the file if no data arrives for idleTimeoutMs", () =>
   inIdleWorld(
     (count, timers) =>
       count === 1
@@ -81,12 +81,12 @@ Deno.test("download() requests the rest if no data arrives for idleTimeoutMs", (
         const saved = await session.download("/x", `${folder}/x`, { idleTimeoutMs: 20_000 });
         assertEquals([saved.bytes, ranges], [8, ["", "bytes=4-"]]);
         assertEquals(Deno.readTextFileSync(`${folder}/x`), "halfrest");
-        // For the headers, the first half and the missing rest; then for the second request.
+        // Timers for the headers, the first half and the missing rest; then the short pause.
         assertEquals(timers.asked.slice(0, 4), [20_000, 20_000, 20_000, 10]);
       }),
   ));
 
-Deno.test("download() continues after a cell that computes for longer than idleTimeoutMs", () => {
+Deno.test("download() continues if a cell was busy computing for longer than idleTimeoutMs", () => {
   const timeIsUp = Promise.withResolvers<void>();
   const late = new ReadableStream({
     async start(controller) {
@@ -130,7 +130,7 @@ Deno.test("a POST without a response is sent once and ends with API_TIMEOUT", ()
       assertMatch(parsing.message, /no data arrived for 250 ms\)/);
     })));
 
-Deno.test("fetchJson() repeats a request whose response stops", () =>
+Deno.test("fetchJson() retries a request whose response stalls", () =>
   inIdleWorld(
     (count, timers) => new Response(count === 1 ? stalling(timers, "[1") : "[1]"),
     async ({ session, ranges }) => {
@@ -155,12 +155,12 @@ Deno.test("idleTimeoutMs: 0 switches the idle timeout off", () =>
     assertEquals(timers.asked, []);
   }));
 
-Deno.test("no timer keeps the process alive after a call", async () => {
+Deno.test("no timer of a finished call keeps the process alive", async () => {
   const listeners = new Set<unknown>();
   await using world = await signedIn({
     api: () => Response.json({ rows: 3 }),
     session: {
-      // Such a timer keeps a process alive as long as something listens to it.
+      // AbortSignal.timeout() keeps the process alive as long as the signal has a listener.
       timeout() {
         const { signal } = new AbortController();
         return Object.assign(signal, {

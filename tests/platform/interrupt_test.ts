@@ -6,7 +6,7 @@ const INTERRUPT = JSON.stringify(
   new URL("../../src/platform/interrupt.ts", import.meta.url).href,
 );
 
-/** Calls in a process that looks like a kernel. It counts the listeners that keep Stop from ending it. */
+/** Runs calls in a process that looks like a kernel, and counts the listeners that keep Stop from ending it. */
 const SCRIPT = `
   const { addSignalListener, removeSignalListener } = Deno;
   const listeners = new Set();
@@ -35,7 +35,7 @@ const SCRIPT = `
 
 testNeeding(
   NO_SIGNALS,
-  "Stop ends a call, and for a second another press does not end the kernel",
+  "Stop ends a call, and pressing it again within a second does not end the kernel",
   () =>
     inFolder(async (cwd) => {
       const { stdout, stderr } = await runScript(SCRIPT, { cwd, flags: ["-A"] });

@@ -24,7 +24,7 @@ Deno.test("a Windows path becomes a file URL and back", () => {
   );
 });
 
-Deno.test("a Windows share of this computer stays a share", () => {
+Deno.test("the path of a Windows share on localhost remains the path of a share", () => {
   const path = filePath(fileUrl("\\\\LocalHost\\C$\\my data\\.env", true), true);
   assertEquals(path, "\\\\127.0.0.1\\C$\\my data\\.env");
 });

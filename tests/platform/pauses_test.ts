@@ -44,7 +44,7 @@ terminalTest(
       assertMatch(pauses[0]?.[2] ?? "", /^status 503, .{36}…$/, "48 characters");
       assertEquals(pauses[1]?.[2], "the API responded with 503");
       for (const [line] of pauses) assert(line.length < 80, line);
-      // A console of Windows draws only what changes of a line, and has the module in another place.
+      // A Windows console redraws only the changed part of a line, and the module has another path.
       if (ON_WINDOWS) return;
       assertMatch(screen, /^(«[^«\r\n]+«)+the end\r\n$/);
       const piped = await runScript(script([1, 3], [5, 7]), { cwd, flags: ["-A", "--no-check"] });

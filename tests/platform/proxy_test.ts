@@ -41,7 +41,7 @@ for (const [name, host, noProxy] of VARIABLES) {
   });
 }
 
-Deno.test("requests to other hosts go through the proxy, encrypted", async () => {
+Deno.test("requests to other hosts go through an encrypted tunnel of the proxy", async () => {
   await using proxy = startTcpCapture([rawAnswer(502, "")]);
   await inFolder(async (folder) => {
     const script = `

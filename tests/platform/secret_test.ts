@@ -41,10 +41,10 @@ const encode = (text: string) => new TextEncoder().encode(text);
 const percent = (text: string) => [...encode(text)].map((byte) => `%${byte.toString(16)}`).join("");
 const SPELLINGS: [string, (secret: string) => string][] = [
   ["as base64", (secret) => encode(secret).toBase64()],
-  ["as base64 without its end", (secret) => encode(secret).toBase64().slice(0, 10)],
+  ["as truncated base64", (secret) => encode(secret).toBase64().slice(0, 10)],
   ["percent-encoded", percent],
   ["partly percent-encoded", (secret) => secret.replace("q", "%71").replace("a", "%61")],
-  ["as in a URL", encodeURIComponent],
+  ["encoded as in a URL", encodeURIComponent],
 ];
 for (const [how, spelled] of SPELLINGS) {
   Deno.test(`redact() withholds a text with a password or a token ${how}`, () => {
@@ -55,7 +55,7 @@ for (const [how, spelled] of SPELLINGS) {
   });
 }
 
-Deno.test("redact() withholds a part of a password that begins or ends with a common word", () => {
+Deno.test("redact() withholds part of a password even if the part begins or ends with a common word", () => {
   for (const part of ["password-2031", "password1", "-my-Password", "disabled!!"]) {
     for (const secret of [`${part}#x`, `x#${part}`]) {
       const shown = redact(`Value "${part}" failed`, [new Secret(secret)]);
@@ -64,7 +64,7 @@ Deno.test("redact() withholds a part of a password that begins or ends with a co
   }
 });
 
-Deno.test("redact() keeps the messages of a provider", () => {
+Deno.test("redact() keeps a provider's messages that contain no secret", () => {
   const secrets = [PASSWORD, TOKEN, "Summer2031!", "correct horse"].map((it) => new Secret(it));
   const sentences = [
     "Request not allowed due to security reasons.",

@@ -20,13 +20,13 @@ async function ran(ending: string, afterwards = ""): Promise<[string, number]> {
   });
 }
 
-Deno.test("a script that calls Deno.exit() cleans up", async () => {
+Deno.test("cleanUpAtExit() runs the cleanup if the script calls Deno.exit()", async () => {
   assertEquals(await ran("Deno.exit(7);"), ["cleaned up\n", 7]);
   assertEquals(await ran(""), ["went on\n", 0]);
 });
 
 subject(NO_SIGNALS, "signals that end a script", (test) => {
-  test("a script that a signal ends cleans up, and its status shows the signal", async () => {
+  test("cleanUpAtExit() runs the cleanup on a signal, and the exit status shows the signal", async () => {
     for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
       const ending =
         `Deno.kill(Deno.pid, "${signal}"); await new Promise(() => setTimeout(() => {}, 20_000));`;
@@ -34,7 +34,7 @@ subject(NO_SIGNALS, "signals that end a script", (test) => {
     }
   });
 
-  test("after the cleanup, a script can handle signals itself", async () => {
+  test("after cleanUpAtExit() is disposed of, the script can handle signals itself", async () => {
     for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
       const afterwards = `
         const kept = setTimeout(() => {}, 20_000);

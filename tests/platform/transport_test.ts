@@ -42,7 +42,7 @@ for (const [message, words, mayPass, isUnsent] of FAILURES) {
   });
 }
 
-Deno.test("networkReason() does not quote an unknown error, whose request may be repeated", () => {
+Deno.test("networkReason() allows a retry after an unknown error, but does not quote the error", () => {
   const unknown = {
     words: "the request failed",
     fix: undefined,

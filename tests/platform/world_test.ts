@@ -3,7 +3,7 @@ import { worldOf } from "../../src/platform/world.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("a pause in real time ends at once when its signal aborts", async () => {
+Deno.test("a pause in real time ends immediately when its signal aborts", async () => {
   const { sleep } = worldOf({});
   await sleep(1);
   await sleep(HOUR_MS, AbortSignal.abort());

@@ -5,7 +5,7 @@ import { type PartResult, type Target, verdictOf } from "../../bench/report.ts";
 import { outputOf } from "../support/child_deno.ts";
 import { NO_REDIS } from "../support/redis_server.ts";
 
-Deno.test("the benchmark decides a target only if the whole interval is on one side of it", () => {
+Deno.test("a benchmark's target is met or missed only if the whole interval is on one side of it", () => {
   const verdict = (wanted: Target["wanted"], interval?: [number, number]) =>
     verdictOf({
       claim: "",
@@ -36,7 +36,7 @@ Deno.test("every part of the benchmark runs and prints JSON", async () => {
   assertEquals(results.map(({ part }) => part).join(), parts);
   for (const { tables } of results) assert(tables.every(({ rows }) => rows.length > 0));
   const stampede = results.find(({ part }) => part === "stampede");
-  // However many processes: one request to the provider for all calls.
+  // All calls of all processes share one request to the provider.
   assertEquals(stampede?.tables.map(({ rows }) => rows[0]?.[1]), [1, 1]);
   const clusters = results.find(({ part }) => part === "clusters");
   const ways = ["`.env`", "a command", ...(NO_REDIS ? [] : ["a Redis store"])];

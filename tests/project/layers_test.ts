@@ -70,7 +70,7 @@ const LAYERS = [
   "src/notebook/",
   "src/platform/",
   "src/errors/",
-  // Text that a command prints.
+  // The texts that the command explain prints.
   "docs/",
   "deno.json",
   ".env.example",
@@ -102,7 +102,7 @@ Deno.test("the client, the sandbox and the demo import only these modules from e
   ]);
 });
 
-Deno.test("importing the module needs no import map", () => {
+Deno.test("the module can be imported without an import map", () => {
   // Packages are imported by their full specifiers.
   const full =
     /^\.{1,2}\/[\w./-]+\.(ts|svg|css|js|base64)$|^node:\w+$|^npm:[@\w/-]+@\^?\d[\d.]*(\/[\w./-]+)?$/;

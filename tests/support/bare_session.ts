@@ -8,7 +8,7 @@ const UNSET = Object.fromEntries(
   [...Object.values(VARIABLES), "ACCESS_TOKEN", "REFRESH_TOKEN"].map((name) => [name, undefined]),
 );
 
-/** Runs with these variables and no other setting in the environment. */
+/** Runs `work` with these variables as the only settings in the environment. */
 export function withOnly<T>(
   variables: Record<string, string>,
   work: () => T | Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * A real Chromium and the actions of a person in it: for tests of the portal, the cards and notebooks
- * in Jupyter. Without Chromium or Jupyter, these tests are ignored with that reason.
+ * A real Chromium and what a user does in it, for tests of the portal, the cards and notebooks in
+ * Jupyter. Without Chromium or Jupyter, these tests are ignored, and their names say why.
  */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "./needs.ts";
@@ -9,17 +9,17 @@ import "./sandbox_key.ts";
 /** A page and what went wrong in it. */
 export interface WatchedPage {
   page: Page;
-  /** Errors, refusals by the content security policy, requests beyond loopback. */
+  /** Errors, violations of the content security policy, and requests beyond loopback. */
   problems: string[];
 }
 
-/** The facts about a running sandbox that a visit to the portal needs. */
+/** The facts about a running sandbox that a portal visit needs. */
 export interface PortalAccess {
   portalUrl: string;
   settings: { username: string; password: string };
 }
 
-/** Path of the Chromium to test with: `CHROMIUM_PATH`, else the first of the usual names on `PATH`. */
+/** Path of Chromium: `CHROMIUM_PATH`, or else the first of the usual names on `PATH`. */
 function findChromium(): string | undefined {
   const given = Deno.env.get("CHROMIUM_PATH");
   if (given) return isFile(given) ? given : undefined;
@@ -32,8 +32,8 @@ export const noChromium: Lack | undefined = findChromium()
   : notInstalled("no Chromium found on PATH; install chromium or set CHROMIUM_PATH");
 
 /**
- * Starts Chromium with a temporary profile. It resolves no host but loopback and `portal.test`, which
- * it maps to loopback.
+ * Starts Chromium with a temporary profile. It resolves only loopback and `portal.test`, which it maps
+ * to loopback.
  */
 export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({
@@ -63,7 +63,7 @@ Deno.test.afterAll(() => ofThisFile?.close());
 
 /**
  * Registers a test with Chromium. Starting Chromium takes longer than most tests, so the tests of a
- * file share one. Each test has separate contexts, which end with it.
+ * file share one browser. Each test has separate contexts, which are closed at its end.
  */
 export function chromiumTest(
   name: string,
@@ -110,15 +110,15 @@ export async function signIn(page: Page, username: string, password: string): Pr
   await loaded;
 }
 
-/** Allows or refuses the page's origin the clipboard. */
+/** Allows the page's origin to use the clipboard, or forbids it. */
 export async function setClipboard(page: Page, state: "granted" | "denied"): Promise<void> {
-  // Chromium refuses every permission that is not in the list, the ordinary one to write included.
+  // Chromium refuses every permission that is not in this list, even the usual one to write.
   const permissions = state === "granted" ? ["clipboard-read", "clipboard-write"] : [];
   await page.context().clearPermissions();
   await page.context().grantPermissions(permissions, { origin: new URL(page.url()).origin });
 }
 
-/** The content of the clipboard, read by the page itself. */
+/** Returns the content of the clipboard, which the page itself reads. */
 export async function readClipboard(page: Page): Promise<string> {
   return String(await page.evaluate("navigator.clipboard.readText()"));
 }
@@ -129,7 +129,7 @@ export async function chooseFromMenu(page: Page, item: "Copy Token" | "Sign out"
   await page.getByRole("button", { name: item }).click();
 }
 
-/** Does what a person does for a portal token: log in, "Copy Token", and paste. */
+/** Copies a portal token as a user does: logs in, chooses "Copy Token", and pastes. */
 export async function copyPortalToken(page: Page, sandbox: PortalAccess): Promise<string> {
   await page.goto(sandbox.portalUrl);
   await signIn(page, sandbox.settings.username, sandbox.settings.password);

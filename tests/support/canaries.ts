@@ -1,6 +1,6 @@
 /**
- * Secrets made for one run, and ways to find them where they must not be shown. This folder
- * contains the code that tests share: worlds without a port, canned responses, child processes,
+ * Secrets made for one run, and ways to find them where they must not appear. The folder `support/`
+ * contains the code that tests share: sandboxes without a port, canned responses, child processes,
  * clocks, terminals.
  */
 import { assert } from "@std/assert";
@@ -11,8 +11,8 @@ import { jwt, tokenAnswer, TOKENS } from "./answers.ts";
 const TELLING = 8;
 
 /**
- * The first part of a secret that a text repeats: eight characters of it, or of its base64, in any
- * case of letters, since host names lose theirs.
+ * The first part of a secret that a text repeats: eight characters of the secret or of its base64.
+ * The case of letters does not matter, because host names become lower case.
  */
 export function repeatedPart(text: string, secrets: readonly string[]): string | undefined {
   const shown = text.toLowerCase();
@@ -32,7 +32,7 @@ function spellings(secret: string): string[] {
   return [secret, base64].map((text) => text.toLowerCase());
 }
 
-/** All texts in which a value can appear: printed, serialized, spread, its causes and its cards. */
+/** All texts that can show a value: printed, serialized or spread, with its causes and its card. */
 export async function shownBy(value: unknown): Promise<string> {
   const seen = new Set<unknown>();
   const texts: string[] = [];
@@ -43,7 +43,7 @@ export async function shownBy(value: unknown): Promise<string> {
       Deno.inspect(one, { depth: 100, showHidden: true, getters: true, strAbbreviateSize: 1e6 }),
     );
     if (typeof one === "object" && one !== null) {
-      // Without the methods by which a value presents itself.
+      // A copy without the methods that control how the value is displayed.
       const plain = Object.fromEntries(
         Object.entries(Object.getOwnPropertyDescriptors(one)).map(([key, it]) => [key, it.value]),
       );
@@ -69,7 +69,7 @@ function plant() {
     refreshToken: random(),
     stepSession: random(),
     newPassword: `Np1! ${random()}`,
-    // Longer than a real code, which could occur in other text by chance.
+    // Longer than a real code, because a real one could occur in other text by chance.
     code: random().replace(/\W/g, ""),
     authenticatorKey: `MFRGGZDF${
       [...random()].map((it) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[it.charCodeAt(0) % 32]).join("")
@@ -87,10 +87,10 @@ const SECRETS = [
       computeSecretHash(name, "example-client", canaries.clientSecret)
     ),
   ),
-  // Without the first part, which is the same in every token, and without the region of a device.
+  // The header of a token and the region of a device are not secret: they are always the same.
 ].map((text) => text.replace(/^eyJ[\w-]+\.|^eu-west-1_/, ""));
 
-/** Fails if a value, however it is shown, repeats a part of a canary. */
+/** Fails if any text that shows the value repeats a part of a canary. */
 export async function assertHides(value: unknown, what: string): Promise<void> {
   const part = repeatedPart(await shownBy(value), SECRETS);
   assert(part === undefined, `${what} shows ${part}`);

@@ -1,6 +1,6 @@
 /** A `fetch` that returns prepared responses and records the requests. */
 
-/** The request of a client. */
+/** A request that the client sent. */
 export interface Asked {
   readonly url: string;
   readonly headers: Headers;
@@ -13,7 +13,7 @@ export type Canned = Response | ((asked: Asked) => Response | Promise<Response>)
 
 export interface CannedFetch {
   readonly fetch: typeof fetch;
-  /** Oldest first. */
+  /** The requests so far, oldest first. */
   readonly asked: Asked[];
 }
 

@@ -21,7 +21,7 @@ export function cannedSession(options: SessionOptions, ...answers: [Canned, ...C
   return { session, asked, time };
 }
 
-/** The same for a client without a secret, whose requests wait for no hash. */
+/** The same for a client without a secret. Its requests do not wait for a secret hash. */
 export function publicSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
   return cannedSession({ clientSecret: "", ...options }, ...answers);
 }

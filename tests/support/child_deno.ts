@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** Address of the module's entry point. */
 export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 
-/** Its path as a script imports it: on Windows a slash stands before the drive. */
+/** The entry point's path as a script imports it: on Windows, a slash precedes the drive. */
 export const MOD_PATH: string = decodeURIComponent(new URL(MOD_URL).pathname);
 
 /** The flags with which a child imports the released files, if this process does. */
@@ -25,19 +25,19 @@ export interface ChildOptions {
   cwd: string;
   /** Flags before the script, such as `--allow-net`. */
   flags?: string[];
-  /** Arguments behind the script. */
+  /** Arguments after the script. */
   args?: string[];
-  /** Further variables of its environment. */
+  /** Further environment variables. */
   env?: Record<string, string>;
-  /** Ends it. */
+  /** Ends the process when it aborts. */
   signal?: AbortSignal;
 }
 
-// Where Deno keeps its packages, and what it needs to reach a registry if one is missing.
+// Variables that say where Deno keeps its packages, and how it reaches a registry for a missing one.
 const NEEDED = ["HOME", "PATH", "DENO_DIR", "NPM_CONFIG_REGISTRY", "SSL_CERT_FILE", "DENO_CERT"];
-// Without these a program of Windows finds neither its network, its temporary folder nor other programs.
+// Windows programs need these to find the network, the temporary folder and other programs.
 NEEDED.push("LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE");
-// There, each process would leave a copy of Deno: see tests/support/windows_command.ts.
+// Without this, each process under Wine would leave a copy of Deno: see windows_command.ts.
 NEEDED.push("DENO_DISABLE_NODE_SHIM");
 
 /** The part of this process's environment that a child inherits. */
@@ -48,14 +48,14 @@ export function neededVariables(): Record<string, string> {
   });
   return {
     ...Object.fromEntries(variables),
-    // Else Deno asks for its latest version once a day, through any proxy that a test sets.
+    // Otherwise Deno asks for its latest version once a day, through any proxy that a test sets.
     DENO_NO_UPDATE_CHECK: "1",
-    // Else a test uses the settings of the person who runs it.
+    // Otherwise a test would use the settings of the person who runs it.
     XDG_CONFIG_HOME: "/nowhere",
   };
 }
 
-/** Runs a program to its end, without input. */
+/** Runs a program without input, and waits for its end. */
 export async function outputOf(
   program: string,
   options: Deno.CommandOptions,
@@ -85,7 +85,7 @@ export async function runScript(script: string, options: ChildOptions): Promise<
   return result;
 }
 
-/** Starts `script.ts` in this folder, where everything is allowed. */
+/** Starts `script.ts` in this folder, with all permissions. */
 export function startScript(cwd: string): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-check", "-A", "script.ts"],
@@ -97,7 +97,7 @@ export function startScript(cwd: string): Deno.ChildProcess {
   }).spawn();
 }
 
-/** A folder with nothing above it that a project could be, removed afterwards. */
+/** Works in a temporary folder outside any project, which is then removed. */
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "platform-auth-" }));
   try {
@@ -107,7 +107,7 @@ export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<
   }
 }
 
-/** The names in a folder, sorted. */
+/** The names of the files in a folder, sorted. */
 export function namesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }

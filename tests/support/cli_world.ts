@@ -11,14 +11,14 @@ import { variablesOf, writeEnv } from "./sandbox_env.ts";
 /** Path of the command line's entry point. */
 export const CLI_PATH: string = fileURLToPath(import.meta.resolve("../../src/cli.ts"));
 
-/** The environment of every command, and the additions of a test. */
+/** The environment of every command, with the variables that a test adds. */
 export function childEnvironment(more: Record<string, string> = {}): Record<string, string> {
   return { ...neededVariables(), NO_PROXY: "127.0.0.1", ...more };
 }
 
 export interface CommandOptions {
   env?: Record<string, string>;
-  /** Instead of the documented ones. */
+  /** Permission flags instead of the documented ones. */
   flags?: readonly string[];
   /** The command line's entry point. Default: the one of this source. */
   cli?: string;
@@ -36,17 +36,17 @@ export interface CliWorld {
   readonly variables: Record<string, string>;
   /** The documented flags of a command. */
   flagsOf(command: string): string[];
-  /** The program and its arguments, for those who start it themselves. */
+  /** The program and its arguments, for tests that start it themselves. */
   commandLine(args: string[], flags?: readonly string[]): string[];
   start(args: string[], options?: CommandOptions): Deno.ChildProcess;
   run(args: string[], options?: CommandOptions): Promise<ChildResult>;
-  /** The options with which `fetch` may send the token to this origin, too. */
+  /** The options that allow `fetch` to send the token to this origin, too. */
   reaching(origin: string): CommandOptions;
-  /** Logs the user of the sandbox in, without a process. */
+  /** Logs in the user of the sandbox, in this process. */
   signIn(): Promise<void>;
 }
 
-/** Makes a world, uses it, and takes it away. */
+/** Makes a world, uses it, and removes it. */
 export async function inCliWorld(
   use: (world: CliWorld) => Promise<void>,
   options: StartSandboxOptions = {},

@@ -14,7 +14,7 @@ export class Clock {
   now = (): number => this.#real + this.#offset;
   monotonic = (): number => this.#ticks;
 
-  /** A pause only moves these clocks. */
+  /** A pause takes no real time: it only advances these clocks. */
   sleep = (ms: number): Promise<void> => {
     this.pauses.push(ms);
     this.advance(ms / 1_000);
@@ -27,7 +27,7 @@ export class Clock {
     return { now, monotonic, sleep };
   }
 
-  /** Time passes. */
+  /** Lets time pass on all clocks. */
   advance(seconds: number): void {
     this.#real += seconds * 1_000;
     this.#ticks += seconds * 1_000;
@@ -41,12 +41,12 @@ export class Clock {
     this.#skew = seconds * 1_000;
   }
 
-  /** Somebody sets the wall clock. */
+  /** Sets the wall clock forward or back, as a user can. */
   jump(seconds: number): void {
     this.#offset += seconds * 1_000;
   }
 
-  /** The computer sleeps: the monotonic clock stops. */
+  /** Lets the computer sleep: time passes, but the monotonic clock stops. */
   suspend(seconds: number): void {
     this.#real += seconds * 1_000;
   }

@@ -1,8 +1,8 @@
-/** Whether what a page shows can be read: the colors of its words against what is behind them. */
+/** Checks that a page is readable: compares the color of each text with its background. */
 import { assert, assertEquals } from "@std/assert";
 import type { Locator } from "playwright-core";
 
-/** The contrast that small text needs, and marks such as a check sign (WCAG 1.4.3 and 1.4.11). */
+/** The least contrast of small text, and of marks such as a check sign (WCAG 1.4.3 and 1.4.11). */
 const LEAST = { words: 4.5, marks: 3 };
 
 interface Text {
@@ -11,7 +11,7 @@ interface Text {
   readonly isDark: boolean;
 }
 
-/** Asserts that each text in it can be read, and that it stands on a dark or a light ground. */
+/** Asserts that each text in this place is readable, and that its background is dark or light. */
 export async function assertReadable(place: Locator, ground: "dark" | "light"): Promise<void> {
   const texts: Text[] = await place.evaluate(LOOK);
   assert(texts.length > 0, "there is no text");
@@ -22,7 +22,7 @@ export async function assertReadable(place: Locator, ground: "dark" | "light"): 
   assertEquals(texts.filter(({ isDark }) => isDark !== (ground === "dark")), []);
 }
 
-/** In the page: each text, blended with the first opaque ground below it. */
+/** Runs in the page: returns each text and its contrast to the first opaque background behind it. */
 const LOOK = new Function(
   "place",
   `

@@ -1,4 +1,4 @@
-/** The accesses to the disk. */
+/** The functions of the runtime that access the disk. */
 const KINDS = {
   reads: ["readFileSync", "readTextFileSync", "readFile", "readTextFile"],
   stats: ["lstatSync", "statSync", "lstat", "stat"],
@@ -7,7 +7,7 @@ const KINDS = {
 
 type Counts = Record<keyof typeof KINDS | "permissions", number>;
 
-/** Counts the calls that this module makes of the runtime while it works. */
+/** Counts the disk accesses and permission queries during the work. */
 export async function diskCalls(work: () => unknown): Promise<Counts> {
   const counts: Counts = { reads: 0, stats: 0, realPaths: 0, permissions: 0 };
   const restore: (() => void)[] = [];

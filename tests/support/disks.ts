@@ -1,4 +1,4 @@
-/** Full disks, read-only files and pipes, and what this machine lacks to make them. */
+/** Makes full disks, read-only files and pipes, and says what this machine lacks for them. */
 import { type Lack, lackOf, NOT_ON_WINDOWS, runQuietly } from "./needs.ts";
 
 async function must(command: string, ...args: string[]): Promise<void> {
@@ -6,7 +6,7 @@ async function must(command: string, ...args: string[]): Promise<void> {
   if (outcome !== "done") throw new Error(`Cannot run ${command} ${args.join(" ")}: ${outcome}`);
 }
 
-/** Tries a command once before the tests, because it may need rights that this process lacks. */
+/** Tries a command before the tests, because it may need rights that this process lacks. */
 async function tried(
   command: string,
   argsFor: (path: string) => string[],
@@ -20,7 +20,7 @@ async function tried(
   return lack;
 }
 
-/** A small disk that exists already: `deno task windows` makes it. */
+/** A small disk that already exists; `deno task windows` makes one. */
 const TINY_DISK = Deno.env.get("TINY_DISK");
 
 const mountArgs = (folder: string) => ["-t", "tmpfs", "-o", "size=16k", "tmpfs", folder];
@@ -57,7 +57,7 @@ export async function onTinyDisk(work: (folder: string) => Promise<void>): Promi
   }
 }
 
-/** Fills a disk. */
+/** Appends to a file until the disk is full. */
 export function fill(path: string): void {
   try {
     for (;;) Deno.writeFileSync(path, new Uint8Array(1_024), { append: true });
@@ -66,7 +66,7 @@ export function fill(path: string): void {
   }
 }
 
-/** Makes a file or folder unchangeable, even for root, during the work. */
+/** Makes a file or folder read-only during the work, even for root. */
 export async function frozen(path: string, work: () => Promise<void>): Promise<void> {
   await must("chattr", "+i", path);
   try {
@@ -76,7 +76,7 @@ export async function frozen(path: string, work: () => Promise<void>): Promise<v
   }
 }
 
-/** Makes a pipe with a name. */
+/** Makes a named pipe. */
 export async function makePipe(path: string): Promise<void> {
   await must("mkfifo", path);
 }

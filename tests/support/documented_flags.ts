@@ -1,4 +1,4 @@
-/** The permission flags that the documents promise to be enough: the tests run with exactly those. */
+/** The permission flags that are enough according to the documents. Tests run with exactly these. */
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -29,7 +29,7 @@ export function scriptFlagsIn(path: string): string[][] {
     .map(([, flags = ""]) => flags.split(" ").filter((word) => word !== ""));
 }
 
-/** Flags with hosts in place of `<provider>` and `<api>`. */
+/** The flags with hosts instead of `<provider>` and `<api>`. */
 export function filledIn(
   flags: readonly string[],
   hosts: { provider: string; api: string },

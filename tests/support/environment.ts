@@ -1,12 +1,12 @@
 /**
- * Environments that tests make up. The variables of a process belong to all test files that run in it
- * side by side, so these exist for one file only: in `Deno.env`, and for the programs that it starts.
+ * Environments that tests invent. All test files run in one process and share its variables, so an
+ * invented environment exists only in one file's `Deno.env`, and for the programs that the file starts.
  */
 
-// There, http_proxy and HTTP_PROXY are one variable.
+// On Windows, http_proxy and HTTP_PROXY are the same variable.
 const keyOf = (name: string) => Deno.build.os === "windows" ? name.toUpperCase() : name;
 
-/** Runs with these variables set (`undefined`: unset); afterwards all are as they were. */
+/** Runs `work` with these variables set (`undefined`: unset), and then restores all variables. */
 export async function withEnvironment<T>(
   given: Record<string, string | undefined>,
   work: () => T | Promise<T>,
@@ -16,7 +16,7 @@ export async function withEnvironment<T>(
   const variables = new Map(
     Object.entries(before.toObject()).map(([name, value]) => [keyOf(name), value]),
   );
-  // Removed first: of two spellings of one variable the one with a value counts.
+  // All are removed first: if a variable is given in two spellings, the one with a value is set.
   for (const name of Object.keys(given)) variables.delete(keyOf(name));
   for (const [name, value] of Object.entries(given)) {
     if (value !== undefined) variables.set(keyOf(name), value);

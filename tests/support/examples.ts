@@ -17,7 +17,7 @@ const PUBLIC: readonly [specifier: RegExp, path: string][] = [
   [/"@platform-auth\/platform-auth\/cli"/g, "src/cli.ts"],
 ];
 
-/** A text in which the public modules are named by their addresses. */
+/** The text, with the URLs of the public modules instead of their specifiers. */
 export function withUrls(text: string): string {
   let found = text.replaceAll(/(\.\.\/){2,3}/g, ROOT.href);
   for (const [specifier, path] of PUBLIC) {
@@ -26,7 +26,7 @@ export function withUrls(text: string): string {
   return found;
 }
 
-/** The examples in TypeScript by the name of a file for each; those of docstrings without the stars. */
+/** The TypeScript examples by file name. Docstring examples lose their asterisks. */
 export function examplesIn(paths: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     paths.flatMap((path) =>
@@ -40,7 +40,7 @@ export function examplesIn(paths: readonly string[]): Record<string, string> {
   );
 }
 
-/** The public modules and what they are made of. */
+/** The source files of the public modules. */
 export const SOURCES: readonly string[] = ["mod.ts", ...sourcesIn("src/")];
 
 function sourcesIn(folder: string): string[] {

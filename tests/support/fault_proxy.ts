@@ -1,4 +1,4 @@
-/** A proxy on loopback that breaks connections as bad networks do. */
+/** A proxy on loopback that breaks connections, as a bad network does. */
 import { createServer, type Server, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "./free_port.ts";
@@ -13,17 +13,17 @@ import {
 } from "./raw_http.ts";
 
 /**
- * The fate of one request.
+ * What happens to one request.
  *
- * - `pass`: it is answered by the target
+ * - `pass`: the target answers it
  * - `resetBefore`: the connection is reset before the target sees anything
- * - `resetAfterRequest`: the target judges it, and the connection is reset without an answer
- * - `closeAfterRequest`: the target judges it, and the connection ends in order without an answer
- * - `closeMidAnswer`: the target judges it, and the connection ends after the answer's head and half
- *   of its body
+ * - `resetAfterRequest`: the target processes it, and the connection is reset without a response
+ * - `closeAfterRequest`: the target processes it, and the connection closes without a response
+ * - `closeMidAnswer`: the target processes it, and the connection closes after the head and half of the
+ *   body of the response
  * - `never`: the target sees nothing, and the connection stays open and silent
- * - `neverAfterRequest`: the target judges it, and the connection stays open and silent
- * - `dripMs`: the answer comes byte by byte, with so many milliseconds between two
+ * - `neverAfterRequest`: the target processes it, and the connection stays open and silent
+ * - `dripMs`: the response arrives byte by byte, with this many milliseconds between two bytes
  */
 export type Fault =
   | "pass"
@@ -43,15 +43,15 @@ export interface FaultProxyOptions {
 
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
-  /** Replaces what happens to the next requests, one fault each; further ones pass. */
+  /** Sets the faults of the next requests, one for each. Later requests pass. */
   plan(faults: Fault | Fault[]): void;
-  /** Closes the port until {@linkcode accept}. Nobody can count refused connections here. */
+  /** Closes the port until {@linkcode accept}. Refused connections cannot be counted. */
   refuse(): void;
   accept(): Promise<void>;
   readonly counts: {
     /** Accepted connections. */
     connections: number;
-    /** Requests of which at least a part arrived. */
+    /** Requests that arrived at least in part. */
     requests: number;
     /** Requests to which the target responded, whether or not the client received the response. */
     judged: number;
@@ -91,7 +91,7 @@ class Proxying implements FaultProxy {
   refuse(): void {
     const server = this.#server;
     this.#server = undefined;
-    // Ends when its last connection does.
+    // The server ends when its last connection ends.
     if (server) this.#work.push(new Promise((done) => server.close(() => done())));
   }
 

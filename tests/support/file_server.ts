@@ -16,29 +16,29 @@ export interface Asked {
   readonly range: string | undefined;
   readonly ifRange: string | undefined;
   readonly acceptEncoding: string | undefined;
-  /** Bytes of the file. */
+  /** Number of bytes of the file that were sent. */
   sent: number;
 }
 
-/** How a server behaves; may be changed while it runs. */
+/** How a server behaves. Tests may change this while the server runs. */
 export interface FileServerOptions {
   content: Uint8Array<ArrayBuffer>;
-  /** `""`: none. Default `"one"`, in quotes. */
+  /** The ETag; `""`: none. Default: `"one"` with its quotes. */
   etag?: string;
   headers?: Record<string, string>;
   /** Sends the rest of the file regardless of `If-Range`. */
   ignoresIfRange?: boolean;
-  /** After how many bytes of the file a connection is closed. Default: never. */
+  /** Number of bytes of the file after which the connection closes. Default: it sends all. */
   dropAfter?: number;
   /** A response instead of the file: status line and headers. */
   instead?: (asked: Asked, count: number) => string | undefined;
-  /** Waits before it closes a connection that is to be dropped. */
+  /** Called before the server drops a connection, and awaited. */
   beforeDrop?: () => Promise<void>;
 }
 
 /**
- * A server of one file that supports ranges and can drop connections. It writes to the socket directly,
- * so the bytes that it counts as sent did arrive.
+ * A server for one file that supports ranges and can drop connections. It writes directly to the
+ * socket, so the bytes that it counts as sent have arrived.
  */
 export interface FileServer extends RawServer {
   readonly asked: readonly Asked[];
@@ -95,7 +95,7 @@ export function startFileServer(options: FileServerOptions): FileServer {
   return { ...server, asked, options };
 }
 
-/** Bytes that differ at each place, and the same in each run. */
+/** Bytes that differ from place to place, but are the same in each run. */
 export function contentOf(size: number): Uint8Array<ArrayBuffer> {
   const words = new Uint32Array(Math.ceil(size / 4));
   let word = 2_463_534_242;

@@ -1,12 +1,12 @@
 /**
- * The first of the given number of consecutive free ports: for programs that cannot choose a port,
- * and for refused connections. The system does not assign them by itself (Linux assigns those from
- * 32768, other systems from 49152), so no parallel test takes one that is free for a moment.
+ * Returns the first of this many consecutive free ports, for programs that cannot choose a port and
+ * for refused connections. The ports are below those that the system assigns by itself (from 32768 on
+ * Linux, from 49152 elsewhere), so no parallel test takes one that is free for a moment.
  */
 export function freePort(count = 1): number {
   for (let attempt = 0; attempt < 100; attempt++) {
-    // By the system's choice of another port: all chance of the runtime is that of the seed, which is the
-    // same in the files that run side by side.
+    // The start depends on a port that the system chooses. Math.random() would not do: the seed is the
+    // same in all test files that run side by side.
     const first = 12_000 + portOfTheSystem() % 20_000;
     const listeners: Deno.Listener[] = [];
     try {

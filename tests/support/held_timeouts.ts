@@ -1,12 +1,12 @@
-/** Timeouts that end when the test says so, so that a busy machine has no effect. */
+/** Timeouts that fire when the test says so, so that a busy machine has no effect. */
 export interface HeldTimeouts extends Disposable {
-  /** The milliseconds of each `AbortSignal.timeout()` that was asked for, oldest first. */
+  /** The milliseconds of each call of `AbortSignal.timeout()`, oldest first. */
   readonly asked: number[];
-  /** Lets this many milliseconds pass, which ends the timeouts that are over by then. */
+  /** Lets this many milliseconds pass, and fires the timeouts that are due. */
   pass(ms: number): void;
 }
 
-/** Replaces `AbortSignal.timeout` until it is disposed of. */
+/** Replaces `AbortSignal.timeout` until the result is disposed of. */
 export function heldTimeouts(): HeldTimeouts {
   const real = AbortSignal.timeout;
   const asked: number[] = [];

@@ -9,7 +9,7 @@ const START_ATTEMPTS = 3;
 const START_TIMEOUT_MS = 120_000;
 const END_TIMEOUT_MS = 10_000;
 
-/** A folder for notebooks, and the environment in which Jupyter finds nothing but a Deno kernel. */
+/** A folder for notebooks, and the environment in which Jupyter finds only a Deno kernel. */
 export interface JupyterHome extends AsyncDisposable {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface JupyterServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Why this command of Jupyter's cannot be run. */
+/** Why this Jupyter command cannot be run; `undefined`: it can. */
 export function noJupyter(command: "jupyter-notebook" | "jupyter-nbconvert"): Lack | undefined {
   return commandPath(command) ? undefined : notInstalled(`no ${command} found on PATH`);
 }
@@ -52,7 +52,7 @@ export function startJupyter(
   return startServer(home, ["jupyter-notebook", ...args], variables);
 }
 
-/** Starts a server of Jupyter's by its command, on a free port, and waits until it responds. */
+/** Starts a Jupyter server by its command, on a free port, and waits until it responds. */
 export async function startServer(
   home: JupyterHome,
   [command = "", ...args]: readonly string[],
@@ -103,7 +103,7 @@ async function denoFolder(): Promise<string> {
   return String(denoDir);
 }
 
-/** The address from the file that the server writes once it listens: another program may have its port. */
+/** Reads the address from the file that the server writes: the intended port may have been taken. */
 async function serverUrl(home: JupyterHome, pid: number): Promise<string> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {

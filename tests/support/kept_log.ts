@@ -1,6 +1,6 @@
 import { withEnvironment } from "./environment.ts";
 
-/** Works with `AUTH_LOG=debug`. The lines are returned instead of printed. */
+/** Runs `work` with `AUTH_LOG=debug`, and returns the lines of the log instead of printing them. */
 export async function withLog(work: () => Promise<void>): Promise<string[]> {
   const { error } = console;
   const lines: string[] = [];

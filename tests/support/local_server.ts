@@ -4,7 +4,7 @@ export interface LocalServer extends AsyncDisposable {
   readonly host: string;
 }
 
-/** Serves until it is disposed of: over HTTP, or over TLS with a certificate. */
+/** Serves until it is disposed of, over HTTP, or over TLS if a certificate is given. */
 export function serveLocal(
   handle: (request: Request) => Response | Promise<Response>,
   certificate?: { cert: string; key: string },
@@ -13,7 +13,7 @@ export function serveLocal(
     { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...certificate },
     handle,
   );
-  // Certificates name a host, not an address.
+  // The certificate is for a host name, not for an IP address.
   const host = `${certificate ? "localhost" : "127.0.0.1"}:${server.addr.port}`;
   return {
     origin: `${certificate ? "https" : "http"}://${host}`,

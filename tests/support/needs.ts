@@ -1,9 +1,9 @@
-/** Tests that need a program or a feature: without it, they are ignored with the reason in their name. */
+/** Tests that need a program or a feature. Without it, they are ignored, and their names say why. */
 
 /** Why a test cannot run here. */
 export interface Lack {
   readonly reason: string;
-  /** Whether an installed program would help. A machine that sets CI=true must have it. */
+  /** Whether installing a program would help. A machine that sets CI=true must have the program. */
   readonly installable: boolean;
 }
 
@@ -14,12 +14,12 @@ export function missingOnWindows(reason: string): Lack | undefined {
   return WINDOWS ? { reason, installable: false } : undefined;
 }
 
-/** Files as POSIX has them. */
+/** POSIX files, with modes and owners. */
 export const NOT_ON_WINDOWS: Lack | undefined = missingOnWindows(
-  "Windows has no modes, owners, pipes and free links as POSIX has",
+  "Windows has no POSIX modes, owners, named pipes and links",
 );
 
-/** Signals between processes: there, a process can only be ended. */
+/** Signals between processes. On Windows, a process can only be terminated. */
 export const NO_SIGNALS: Lack | undefined = missingOnWindows("Windows sends no signals");
 
 /** A terminal that a program types into. */
@@ -33,8 +33,8 @@ export const ROOT_ONLY: Lack | undefined = NOT_ON_WINDOWS ??
   (Deno.uid() === 0 ? undefined : { reason: "only root can do this", installable: false });
 
 /**
- * Name and options of a test that needs something. With CI=true a program that is not installed is no
- * reason to ignore it: the test runs, and fails.
+ * The name and options of a test that needs something. With CI=true, a test is not ignored if a
+ * program is not installed: it runs and fails.
  */
 export function needing(lack: Lack | undefined, name: string): { name: string; ignore: boolean } {
   if (lack === undefined || (lack.installable && Deno.env.get("CI") === "true")) {
@@ -43,7 +43,7 @@ export function needing(lack: Lack | undefined, name: string): { name: string; i
   return { name: `${name} (ignored: ${lack.reason})`, ignore: true };
 }
 
-/** Registers a test that needs something, in the same way. */
+/** Registers a test that is ignored if something is missing, as {@linkcode needing} decides. */
 export function testNeeding(
   lack: Lack | undefined,
   name: string,
@@ -53,8 +53,8 @@ export function testNeeding(
 }
 
 /**
- * Registers tests that a whole system may lack. There they become one ignored test, whose name contains
- * their number.
+ * Registers tests that cannot run on some systems. On such a system, one ignored test replaces them,
+ * and its name contains their number.
  */
 export function subject(
   lack: Lack | undefined,
@@ -68,7 +68,7 @@ export function subject(
   Deno.test({ ...needing(lack, `${name}: ${tests}`), fn() {} });
 }
 
-/** A program that is missing, and could be installed. */
+/** The lack of a program that could be installed. */
 export function notInstalled(reason: string): Lack {
   return { reason, installable: true };
 }

@@ -9,10 +9,10 @@ import { lackOf } from "./needs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const ENTRIES = ["mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
-/** Its types name a package that a plot fetches: in the lock file of what users run it would be one of theirs. */
+/** Not in ENTRIES: its types import a package for plots, which must not be in the users' lock file. */
 const TOOLKIT = "src/notebook/mod.ts";
 
-/** The emulator of the real provider, and what a process that runs it needs as flags. */
+/** The emulator of the real provider, and the flags for the process that runs it. */
 export const COGNITO_LOCAL = {
   entry: "npm:cognito-local@5.3.0/lib/bin/start.js",
   // Its 150 packages (an AWS SDK of 100 MB among them) are pinned in a separate lock file. All
@@ -44,12 +44,12 @@ async function notebookPackages(): Promise<string[]> {
   return [...found];
 }
 
-/** Fetches the emulator if need be. */
+/** Fetches the emulator if it is missing. @returns Whether it is in the cache now. */
 export function hasCognitoLocal(): Promise<boolean> {
   return fetched("--quiet", ...COGNITO_LOCAL.flags, COGNITO_LOCAL.entry);
 }
 
-/** Fetches into npm's cache what the package of the command line installs: Deno for this system. */
+/** Fetches Deno for this system, which the command line's npm package installs, into npm's cache. */
 async function fetchedByNpm(): Promise<boolean> {
   const folder = await Deno.makeTempDir();
   try {
@@ -65,26 +65,26 @@ async function fetchedByNpm(): Promise<boolean> {
   }
 }
 
-/** @returns Whether all packages are here, the emulator aside. */
+/** @returns Whether all packages are in the cache. The emulator may be missing. */
 export async function preparePackages(): Promise<boolean> {
-  // The packages of the recipes, of a plot, of an authenticator app's QR code, and the client of a
-  // store.
+  // Packages of the recipes, of the QR code for an authenticator app, of a store's client, of plots
+  // and of the file readers.
   const loose = [
     ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@0.1.3", "npm:@redis/client@5.12.1"],
     ...["npm:@observablehq/plot@0.6.17", "npm:linkedom@0.18.15"],
     ...["npm:geotiff@^3", "npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
   ];
-  // As scripts and notebooks have them: without a lock file.
+  // Scripts and notebooks have no lock file.
   const asInScripts = ["--no-config", "--no-lock"];
   const names = [...loose, ...await notebookPackages()];
   const alone = [];
-  // A package can have another version if it is imported without the others.
+  // Each package is fetched alone, too: without the others, it can have another version.
   for (const name of names) alone.push(await fetched(...asInScripts, name));
   const all = [
     ...alone,
     await fetched("--lock=deno.lock", ...ENTRIES),
     await fetched(...asInScripts, ...ENTRIES, TOOLKIT, ...names),
-    // A lock file's packages all come with the first of them.
+    // Fetching one package of a lock file fetches all of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
     await lackOf("npm", "--version") !== undefined || await fetchedByNpm(),
   ];

@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sand
 
 /** A request to the token endpoint, as it was sent. */
 export interface Sent {
-  /** The flow of InitiateAuth; the name of any other operation. */
+  /** The flow of InitiateAuth, or the name of another operation. */
   readonly flow: string;
   readonly clientId: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -21,26 +21,26 @@ export interface TestOptions extends SessionOptions {
   random?: World["random"] | undefined;
 }
 
-/** As `createSession()`, in a world whose timeouts and chance may be replaced. */
+/** Like `createSession()`, but a test may replace the timeouts and the random numbers. */
 export function testSession({ timeout, random, ...options }: TestOptions): Session {
   if (timeout === undefined && random === undefined) return createSession(options);
   const world = { ...(timeout && { timeout }), ...(random && { random }) };
   return makeSession(options, false, undefined, world);
 }
 
-/** Where and how a world differs from the usual one. */
+/** How a world differs from the usual one. */
 export interface PortlessOptions {
   sandbox?: SandboxOptions;
   session?: TestOptions;
-  /** Keep the tokens in the `.env` of the sandbox. Default: memory only. */
+  /** Whether the session keeps its tokens in the sandbox's `.env`. Default: in memory only. */
   file?: boolean;
-  /** Answers in place of the sandbox's token endpoint. */
+  /** Responds instead of the sandbox's token endpoint. */
   provider?: (sent: Sent, count: number) => Response | Promise<Response>;
-  /** Answers in place of the sandbox's API. */
+  /** Responds instead of the sandbox's API. */
   api?: (request: Request, count: number) => Response | Promise<Response>;
 }
 
-/** Answers of the token endpoint that are on their way. */
+/** Responses of the token endpoint that are held back. */
 export interface Held {
   /** Resolves when the first request has its response. */
   readonly arrived: Promise<void>;
@@ -48,7 +48,7 @@ export interface Held {
   release(): void;
 }
 
-/** A session, the sandbox it talks to without any port, and the clocks of both. */
+/** A session, the sandbox that it reaches without a port, and the clocks of both. */
 export interface Portless extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly clock: Clock;
@@ -56,7 +56,7 @@ export interface Portless extends AsyncDisposable {
   readonly options: SessionOptions;
   /** The requests to the token endpoint. */
   readonly sent: readonly Sent[];
-  /** Where the API was called, with the authorization header. */
+  /** The requests to the API: their URLs and authorization headers. */
   readonly called: readonly { readonly url: string; readonly authorization: string }[];
   /** The pauses between attempts, in milliseconds. */
   readonly pauses: readonly number[];
@@ -68,7 +68,7 @@ export interface Portless extends AsyncDisposable {
   logins(): number;
   /** Holds back the responses of the token endpoint from now on. */
   hold(): Held;
-  /** A further session in the same world: another account, or the next process on the same file. */
+  /** Another session in the same world, as of another account or of another process on the same file. */
   another(options?: TestOptions): Session;
 }
 
@@ -95,7 +95,7 @@ export function portless(given: PortlessOptions = {}): Portless {
       ? await given.provider(each, sent.length)
       : await sandbox.handle(request);
     answered?.();
-    // As in the worst network, an abort does not stop the response.
+    // As in a bad network, aborting the request does not stop the response.
     await waits;
     return answer;
   }
@@ -161,7 +161,7 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { co
   throw new TypeError("the promise was expected to reject");
 }
 
-/** The status of a response whose body is not read: on a real port it would stay open. */
+/** Returns the status and cancels the body, which would otherwise stay open on a real port. */
 export async function statusOf(answer: Promise<Response>): Promise<number> {
   const { status, body } = await answer;
   await body?.cancel();
@@ -174,7 +174,7 @@ export function notesOf({ notices }: SessionStatus): string[] {
     .map(({ problem, fix }) => fix === undefined ? problem : `${problem}; ${fix}`);
 }
 
-/** The keys and values of a `.env` that holds plain lines only. */
+/** The keys and values of a `.env` with plain lines only. */
 export function linesOf(path: string): Record<string, string> {
   const lines = Deno.readTextFileSync(path).split("\n").filter((line) => line.includes("="));
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));

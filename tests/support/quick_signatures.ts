@@ -1,14 +1,14 @@
 /**
- * Signatures for the sandboxes without a port: an RSA signature takes two milliseconds, a token has
- * two, and these worlds are made in thousands. Only such a sandbox checks its tokens, so it signs
- * with a hash and its own key. `tests/sandbox` tests the content of a sandbox's token for others.
+ * Fast signatures for sandboxes without a port. An RSA signature takes two milliseconds, each login
+ * needs two, and tests make thousands of these sandboxes. Nobody else checks such a sandbox's tokens,
+ * so a keyed hash is enough. `tests/sandbox` tests real signatures.
  */
 const { subtle } = crypto;
 const [signRsa, verifyRsa] = [subtle.sign.bind(subtle), subtle.verify.bind(subtle)];
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 const key = await subtle.importKey("raw", new Uint8Array(32), HMAC, false, ["sign"]);
-/** The length of a signature by a key of 2,048 bits. */
+/** The length of an RSA signature with a key of 2,048 bits, in bytes. */
 const LENGTH = 256;
 
 function isRsa(algorithm: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to, but not including, 1: the same ones for the same seed. */
+/** Like `Math.random()`, but with the same numbers for the same seed. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,14 +1,14 @@
-/** HTTP/1.1 messages as bytes, for tests of what is really sent. */
+/** HTTP/1.1 messages as bytes, for tests of the exact bytes that are sent. */
 
 export interface RawRequest {
-  /** Without its line end: `POST / HTTP/1.1`. */
+  /** The first line without its line end: `POST / HTTP/1.1`. */
   requestLine: string;
-  /** In the order sent, names as sent, values trimmed. */
+  /** The headers in the order sent: names as sent, values trimmed. */
   headers: [name: string, value: string][];
   body: Uint8Array<ArrayBuffer>;
 }
 
-/** Takes one request apart. Throws when the bytes are not a request with CRLF line ends. */
+/** Parses one request. Throws if the bytes are not a request with CRLF line ends. */
 export function parseRaw(bytes: Uint8Array): RawRequest {
   const end = bodyStart(bytes);
   const [requestLine = "", ...lines] = latin1(bytes.subarray(0, end - 4)).split("\r\n");
@@ -25,7 +25,7 @@ export function headerOf(request: RawRequest, name: string): string | undefined 
   return request.headers.find(([sent]) => sent.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-/** Gives the bytes that arrive next; `null` when the other side has nothing more to say. */
+/** Returns the bytes that arrive next; `null` if the other side has finished. */
 export type NextBytes = () => Promise<Uint8Array | null>;
 
 export function bytesOf(connection: Deno.Conn): NextBytes {
@@ -37,9 +37,9 @@ export function bytesOf(connection: Deno.Conn): NextBytes {
 }
 
 /**
- * Reads one whole request; `null` when the connection ends before.
+ * Reads one whole request; `null` if the connection ends before the request does.
  *
- * @param started bytes of it that were read before
+ * @param started Bytes of the request that have already been read.
  */
 export async function readRequest(
   next: NextBytes,
@@ -54,7 +54,7 @@ export async function readRequest(
   return bytes;
 }
 
-/** Reads until the other side has nothing more to say. */
+/** Reads until the other side has finished. */
 export async function readToEnd(next: NextBytes): Promise<Uint8Array> {
   let bytes = new Uint8Array();
   for (let chunk; (chunk = await next()) !== null;) bytes = concat(bytes, chunk);
@@ -67,12 +67,12 @@ export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promis
   }
 }
 
-/** A listener on loopback. What happens to each connection is up to the test. */
+/** A listener on loopback. The test decides what happens to each connection. */
 export interface RawServer extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** Closes each connection when its work is done, or when the client went away. */
+/** Closes each connection when its work is done or the client has left. */
 export function serveRaw(work: (connection: Deno.Conn) => Promise<void>): RawServer {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.Conn>();
@@ -81,10 +81,10 @@ export function serveRaw(work: (connection: Deno.Conn) => Promise<void>): RawSer
     try {
       await work(connection);
     } catch {
-      // The client went away, or the server is closed: there is nobody to answer.
+      // The client has left, or the server is closed: nobody waits for a response.
     } finally {
       open.delete(connection);
-      // Also where its streams closed it.
+      // Harmless if the connection's streams have already closed it.
       connection[Symbol.dispose]();
     }
   };
@@ -103,14 +103,14 @@ export function serveRaw(work: (connection: Deno.Conn) => Promise<void>): RawSer
   };
 }
 
-/** Where the body of a message begins. Throws when its head does not end. */
+/** The offset at which the body of a message begins. Throws if the head does not end. */
 export function bodyStart(bytes: Uint8Array): number {
   const end = headEnd(bytes);
   if (end === undefined) throw new TypeError("Cannot find the body: the head does not end");
   return end;
 }
 
-/** The message with its `connection` headers taken out and, if a value is given, one put in. */
+/** The message with this `connection` header instead of its own; without a value, with none. */
 export function withConnectionHeader(bytes: Uint8Array, value?: string): Uint8Array<ArrayBuffer> {
   const end = bodyStart(bytes);
   const lines = latin1(bytes.subarray(0, end - 4)).split("\r\n")
@@ -135,8 +135,8 @@ function headEnd(bytes: Uint8Array): number | undefined {
   return at < 0 ? undefined : at + 4;
 }
 
-// One character for each byte, so that positions in the text are positions in the bytes. The decoder
-// called "latin1" is windows-1252 in truth, and differs from 0x80 to 0x9f.
+// One character for each byte, so that positions in the text are positions in the bytes. TextDecoder's
+// "latin1" is actually windows-1252, which differs from 0x80 to 0x9f.
 function latin1(bytes: Uint8Array): string {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);

@@ -5,7 +5,7 @@ import { commandPath, type Lack, missingOnWindows, notInstalled } from "./needs.
 
 const SERVER = commandPath("redis-server", "valkey-server");
 
-/** The missing requirement, if any. */
+/** Why Redis cannot be started; `undefined`: it can. */
 export const NO_REDIS: Lack | undefined = missingOnWindows("Redis has no server for Windows") ??
   (SERVER ? undefined : notInstalled("redis-server is not installed"));
 
@@ -14,20 +14,20 @@ export interface RedisServer extends AsyncDisposable {
   readonly port: number;
   /** Kills the process. */
   kill(): Promise<void>;
-  /** Starts it again on the same port. */
+  /** Starts the server again on the same port. */
   start(): Promise<void>;
-  /** Stops and resumes the process. */
+  /** Pauses the process. */
   pause(): void;
   resume(): void;
-  /** The content of its files. */
+  /** The content of the server's files. */
   dump(): Promise<string>;
-  /** Runs a line, as an administrator does. @returns The answer as it came. */
+  /** Runs a command line, as an administrator does. @returns The raw response. */
   tell(line: string): Promise<string>;
 }
 
 /**
- * @param isKept Whether it finds its data again after a kill.
- * @param more Further options of its command line.
+ * @param isKept Whether the data survives a kill.
+ * @param more Further command-line options.
  */
 export async function startRedis(
   folder: string,
@@ -90,7 +90,7 @@ export interface Wire extends Disposable {
   readonly heard: () => string;
 }
 
-/** A passive listener: clients that connect to it reach the server. */
+/** A wiretap: forwards its clients to the server, and records the traffic. */
 export function listenIn(to: number, port = 0): Wire {
   const listener = Deno.listen({ hostname: "127.0.0.1", port });
   const chunks: Uint8Array[] = [];

@@ -1,9 +1,9 @@
-/** The settings of a sandbox the way a user keeps them: in a `.env` or in the environment. */
+/** The settings of a sandbox as a user keeps them, in a `.env` or in the environment. */
 import type { SandboxSettings } from "../../src/sandbox/mod.ts";
 import { MOD_URL } from "./child_deno.ts";
 import "./sandbox_key.ts";
 
-/** The variables of section 5.4 of the API document and the module's own, by name. */
+/** The settings by the name of their environment variable. */
 export function variablesOf(settings: SandboxSettings): Record<string, string> {
   return {
     AUTH_URL: settings.authUrl,
@@ -17,7 +17,7 @@ export function variablesOf(settings: SandboxSettings): Record<string, string> {
   };
 }
 
-/** Writes a `.env` with these variables, or a file of another name. */
+/** Writes these variables to a `.env`, or to a file with another name. */
 export async function writeEnv(
   folder: string,
   variables: Record<string, string>,
@@ -27,18 +27,18 @@ export async function writeEnv(
   await Deno.writeTextFile(`${folder}/${name}`, lines.join(""), { mode: 0o600 });
 }
 
-/** The settings of a sandbox as a user has them in the environment; those named are left out. */
+/** The settings of a sandbox as environment variables, without those in `leftOut`. */
 export function settingsEnvironment(
   settings: SandboxSettings,
   ...leftOut: ("USERNAME" | "PASSWORD")[]
 ): Record<string, string> {
   const variables: Record<string, string> = { ...variablesOf(settings), NO_COLOR: "1" };
-  // Empty, not absent: the test's own environment may hold them too.
+  // Empty rather than absent, because the tests' own environment may set them, too.
   for (const name of leftOut) variables[name] = "";
   return variables;
 }
 
-/** A line of source for a cell that imports these names. */
+/** A line of code for a cell that imports these names. */
 export function importing(names: string): string {
   return `import { ${names} } from ${JSON.stringify(MOD_URL)};`;
 }

@@ -1,7 +1,7 @@
 /**
- * One key for the sandboxes of all tests: making an RSA key takes a quarter of a second, and each file
- * of tests would make one. The first that needs it makes it, and keeps it in the system's folder for
- * temporary files. Import it for its effect, before a sandbox signs.
+ * One key for the sandboxes of all tests: making an RSA key takes a quarter of a second, and each test
+ * file would make one. The first file that needs the key saves it in the system's folder for temporary
+ * files. Import this module for its effect, before a sandbox signs.
  */
 const { subtle } = crypto;
 const generateKey = subtle.generateKey.bind(subtle);
@@ -29,7 +29,7 @@ async function readKey(): Promise<JsonWebKey | undefined> {
   }
 }
 
-/** Written whole: files of tests run side by side. */
+/** Makes and saves the key. The file appears only once complete, because test files run side by side. */
 async function makeKey(): Promise<JsonWebKey> {
   const parameters = { modulusLength: 2_048, publicExponent: new Uint8Array([1, 0, 1]) };
   const { privateKey } = await generateKey(

@@ -1,4 +1,4 @@
-/** Whether the promise settles in time; a rejection is passed on. Leaves no timer behind. */
+/** Returns whether the promise resolves in time; rejects if the promise does. Leaves no timer behind. */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => late.resolve(false), ms);

@@ -1,9 +1,9 @@
-/** The store that docs/clusters.md shows, as other programs would use it. */
+/** The store in docs/clusters.md, for use as in other programs. */
 import type { SessionStore } from "../../mod.ts";
 import { documentText } from "./documented_flags.ts";
 import { withUrls } from "./examples.ts";
 
-/** The source of the store, whose function `inTable()` opens a file. */
+/** The source code of the store. Its function `inTable()` opens a file. */
 export function storeSource(): string {
   const code = /^```ts\n(import \{ DatabaseSync[^]*?)^configure\(/m.exec(
     documentText("docs/clusters.md"),

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 
-/** Windows has no signal for it. Another process does it: tests may not call libraries of the system. */
+/** Windows has no signal to suspend a process, and tests may not call system libraries: a child does. */
 const ON_WINDOWS = `
   const [pid, name] = Deno.args;
   const { symbols: kernel } = Deno.dlopen("kernel32.dll", {
@@ -12,7 +12,7 @@ const ON_WINDOWS = `
   const suspendAndResume = 0x800;
   Deno.exit(system[name](kernel.OpenProcess(suspendAndResume, 0, Number(pid))) === 0 ? 0 : 1);`;
 
-/** Stops a process, as a laptop does that is closed, or lets it go on. */
+/** Suspends a process, as closing a laptop does, or resumes it. */
 export async function stop(child: Deno.ChildProcess, isStopped: boolean): Promise<void> {
   if (Deno.build.os !== "windows") return child.kill(isStopped ? "SIGSTOP" : "SIGCONT");
   const name = isStopped ? "NtSuspendProcess" : "NtResumeProcess";

@@ -1,11 +1,11 @@
-/** A listener that keeps the raw bytes of each request, and the golden requests to hold them against. */
+/** A listener that keeps the raw bytes of each request, and the golden requests to compare with. */
 import { bytesOf, parseRaw, type RawRequest, readRequest, serveRaw, writeAll } from "./raw_http.ts";
 
 export { headerOf, parseRaw, type RawRequest } from "./raw_http.ts";
 
 export interface TcpCapture extends AsyncDisposable {
   readonly url: string;
-  /** Each request as it arrived, oldest first. */
+  /** The bytes of each request, oldest first. */
   readonly requests: Uint8Array[];
 }
 
@@ -13,7 +13,7 @@ export interface TcpCapture extends AsyncDisposable {
  * Records each request and sends the next response, then closes the connection. After the last
  * response, connections are closed without one.
  *
- * @param responses whole HTTP/1.1 answers, e.g. made by {@linkcode rawAnswer}
+ * @param responses Whole HTTP/1.1 responses, such as those of {@linkcode rawAnswer}.
  */
 export function startTcpCapture(responses: string[]): TcpCapture {
   const requests: Uint8Array[] = [];
@@ -28,7 +28,7 @@ export function startTcpCapture(responses: string[]): TcpCapture {
   return { url: `${origin}/`, requests, [Symbol.asyncDispose]: dispose };
 }
 
-/** An HTTP/1.1 answer as text; the connection ends after it. */
+/** An HTTP/1.1 response as text, after which the connection ends. */
 export function rawAnswer(
   status: number,
   body: string,
@@ -40,7 +40,7 @@ export function rawAnswer(
   return [`HTTP/1.1 ${status} Canned`, ...lines, "", body].join("\r\n");
 }
 
-/** Reads a `data/golden_*.http`, kept with plain line ends and one after the body. */
+/** Reads a `data/golden_*.http` file. Its lines end with LF, and so does its body. */
 export async function readGolden(name: string): Promise<RawRequest> {
   const text = await Deno.readTextFile(new URL(`./data/${name}`, import.meta.url));
   const wire = text.replaceAll(/\r?\n/g, "\r\n").replace(/\r\n$/, "");

@@ -1,4 +1,4 @@
-/** Programs in a pseudo-terminal. Python makes it: Deno has no way to. */
+/** Runs programs in a pseudo-terminal. Python makes the terminal, because Deno cannot. */
 
 import { assertEquals } from "@std/assert";
 import { MOD_PATH, outputOf } from "./child_deno.ts";
@@ -6,17 +6,17 @@ import { serveLocal } from "./local_server.ts";
 import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
 import { windowsRoot } from "./windows_command.ts";
 
-/** Set by `deno task windows`: the programs run on Windows, and are typed at from here. */
+/** Set by `deno task windows`: programs run on Windows, and the tests type into them from Linux. */
 export const ON_WINDOWS: boolean = Deno.env.get("TYPE_INTO") === "windows";
 
-/** Where a program that is typed at finds the module. */
+/** The path of the module for programs in a terminal. */
 export const TYPED_MOD_PATH: string = ON_WINDOWS
   ? `/${windowsRoot().cli.replace("src/cli.ts", "mod.ts")}`
   : MOD_PATH;
 
 /**
  * Runs a program in a pseudo-terminal. Whenever the next awaited text is on the screen, types the
- * answer that belongs to it, or sends the signal. Tells at the end whether the terminal still echoes
+ * answer that belongs to it, or sends the signal. At the end, reports whether the terminal still echoes
  * and reads lines.
  */
 const TYPIST = `
@@ -57,22 +57,22 @@ print(json.dumps({
 }))
 `;
 
-/** The result. */
+/** What the user of the terminal saw. */
 export interface Seen {
   screen: string;
-  /** Whether the terminal echoes and reads lines, as before. */
+  /** Whether the terminal still echoes and reads lines. */
   sane: boolean;
   /** Number of the signal that ended the program; 0: none. */
   signal: number;
-  /** Its exit status, if it was not ended by a signal. */
+  /** The program's exit status, if no signal ended it. */
   code: number;
-  /** How many answers nobody asked for. */
+  /** Number of answers that were not typed, because their prompts did not appear. */
   left: number;
 }
 
 /**
- * An answer: what is typed, where \udcfc is the byte fc alone, what is found out when it is asked for,
- * or a signal from outside.
+ * An answer to a prompt: a text to type (\udcfc stands for the single byte fc), a function that returns
+ * the text once the prompt appears, or a signal to send.
  */
 export type Answer = string | (() => string | Promise<string>) | { signal: Deno.Signal };
 
@@ -80,7 +80,7 @@ export type Answer = string | (() => string | Promise<string>) | { signal: Deno.
  * Runs a program in a pseudo-terminal, and types each answer as soon as the awaited text is on the
  * screen.
  *
- * @param options.columns How wide the terminal is. Default: it does not tell.
+ * @param options.columns Width of the terminal. Default: the terminal reports none.
  */
 export async function inTerminal(
   command: string[],
@@ -105,12 +105,12 @@ export async function inTerminal(
   });
   if (!stdout) throw new Error(stderr);
   const { screen, ...others }: Seen = JSON.parse(stdout);
-  // A console of Windows hides the cursor while it draws.
-  // deno-lint-ignore no-control-regex -- as it is written
+  // A Windows console hides the cursor while it draws.
+  // deno-lint-ignore no-control-regex -- the escape sequences are control characters
   return { ...others, screen: ON_WINDOWS ? screen.replaceAll(/\u001b\[\?25[hl]/g, "") : screen };
 }
 
-/** Fails unless all was typed, and the program left the terminal usable and ended with this status. */
+/** Fails unless all answers were typed, the terminal is usable, and the program has this exit status. */
 export function assertEnded(seen: Seen, status = 0): void {
   const { code, signal, sane, left } = seen;
   const ended = { code: status, signal: 0, sane: true, left: 0 };
@@ -119,12 +119,12 @@ export function assertEnded(seen: Seen, status = 0): void {
 
 const lack: Lack | undefined = NO_TERMINAL ?? await lackOf("python3", "-c", "import pty");
 
-/** Ctrl-C and signals that come while a program reads. Wine does not pass on each of them. */
+/** Ctrl-C and signals while a program reads. Wine does not pass on all of them. */
 export const NO_INTERRUPTS: Lack | undefined = ON_WINDOWS
   ? { reason: "Wine loses Ctrl-C", installable: false }
   : lack;
 
-/** The end of the names of such tests, by which they are selected. */
+/** Added to the names of tests that type into a Windows console. `--filter` selects them by it. */
 export const IN_A_CONSOLE = " (in a console of Windows)";
 
 /** Registers a test that types into a terminal. */

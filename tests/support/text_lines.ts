@@ -19,7 +19,7 @@ export class TextLineStream extends TransformStream<Uint8Array<ArrayBuffer>, str
 /**
  * Reads the output of a server and waits until it reports that it is ready.
  *
- * @returns `drained` ends with the stream.
+ * @returns `drained` resolves when the stream ends.
  */
 export async function saysReady(
   stream: ReadableStream<Uint8Array>,

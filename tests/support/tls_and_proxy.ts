@@ -1,4 +1,4 @@
-/** A forward proxy, and certificates of a CA that no computer knows. */
+/** A forward proxy, and certificates of a CA that no computer trusts. */
 import { outputOf } from "./child_deno.ts";
 import { type Lack, lackOf, missingOnWindows } from "./needs.ts";
 import { bytesOf, parseRaw, readRequest, serveRaw, writeAll } from "./raw_http.ts";
@@ -36,7 +36,7 @@ export interface Proxy extends AsyncDisposable {
   readonly targets: string[];
 }
 
-/** A proxy for `HTTPS_PROXY`: it opens tunnels. */
+/** A proxy for `HTTPS_PROXY`, which opens tunnels. */
 export function startProxy(): Proxy {
   const targets: string[] = [];
   const { origin, [Symbol.asyncDispose]: dispose } = serveRaw(async (client) => {

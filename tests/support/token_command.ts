@@ -1,16 +1,16 @@
 /** Commands that print a token. */
 
-/** A command that runs this script with these arguments, in a process that may do nothing else. */
+/** A command that runs this script with these arguments. */
 export function scriptCommand(script: string, ...args: string[]): string[] {
   return [Deno.execPath(), "eval", "--quiet", "--no-lock", script, ...args];
 }
 
-/** The line of a setting, or of a shell, that is split into these words. */
+/** The words as one line of a setting or of a shell, quoted so that it is split into them again. */
 export function commandLine(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
 }
 
-/** A command that prints a text, and says another on standard error. */
+/** A command that prints one text on standard output and another on standard error. */
 export function printing(text: string, status = 0, errors = ""): string[] {
   return scriptCommand(
     "const [text, errors, status] = Deno.args.map(decodeURIComponent);" +
@@ -20,10 +20,10 @@ export function printing(text: string, status = 0, errors = ""): string[] {
   );
 }
 
-/** A command that prints what a file holds, and counts in another how often it ran. */
+/** A command that prints the content of a file, and counts its runs in another file. */
 export interface CountedCommand {
   readonly command: string[];
-  /** Its output from now on. */
+  /** Sets the output of later runs. */
   print(text: string): void;
   runs(): number;
 }

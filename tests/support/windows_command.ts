@@ -1,11 +1,11 @@
 import { environment } from "../../src/platform/environment.ts";
 
-/** Where Windows is, and where things are in it. */
+/** The folder of Windows, and the paths in it. */
 export interface WindowsRoot {
   readonly root: string;
-  /** The copy of the repository. Its path has a blank and an umlaut, as many a user's. */
+  /** The copy of the repository. Like many users' paths, it contains a space and an umlaut. */
   readonly repository: string;
-  /** The entry point of the command line in it, as Windows names it. */
+  /** The command line's entry point in this copy, as a Windows path. */
   readonly cli: string;
   /** Deno's cache. */
   readonly packages: string;
@@ -14,7 +14,7 @@ export interface WindowsRoot {
 const HOME_FOLDER = "prefix/drive_c/users/root";
 const COPY = "Jürgens Code/platform-auth";
 
-/** `WINDOWS_ROOT`, or a folder of this user's cache. */
+/** `WINDOWS_ROOT`, or a folder in this user's cache. */
 export function windowsRoot(): WindowsRoot {
   const cache = environment("XDG_CACHE_HOME") || `${environment("HOME")}/.cache`;
   const root = environment("WINDOWS_ROOT") || `${cache}/platform-auth/windows`;
@@ -31,11 +31,11 @@ function repositoryInside(): string {
 }
 
 /**
- * The command that runs Deno for Windows. What it mounts is its own, and when it is killed all that it
- * started ends with it.
+ * The command that runs Deno for Windows. Only this command sees its mounts, and killing it ends all
+ * processes that it started.
  *
- * @param folder Where, as seen from inside the root. Default: the copy of the repository.
- * @param variables Further ones of its environment.
+ * @param folder The working folder, as seen from inside the root. Default: the copy of the repository.
+ * @param variables Further environment variables.
  */
 export function windowsCommand(
   args: string[],
@@ -46,14 +46,14 @@ export function windowsCommand(
   const all = {
     PATH: "/usr/local/bin:/usr/bin:/bin",
     HOME: "/root",
-    // Else Wine cannot tell which characters the names of files are made of.
+    // Otherwise Wine does not know the encoding of file names.
     LANG: "C.UTF-8",
     TERM: "xterm",
     XDG_RUNTIME_DIR: "/tmp",
     WINEPREFIX: "/prefix",
     WINEDEBUG: "-all",
     WINEPATH: "Z:\\deno;Z:\\programs",
-    // Else each process leaves a copy of Deno, of 97 MB.
+    // Otherwise each process leaves a copy of Deno (97 MB).
     DENO_DISABLE_NODE_SHIM: "1",
     NO_COLOR: "1",
     DENO_NO_UPDATE_CHECK: "1",
@@ -63,11 +63,11 @@ export function windowsCommand(
     ...variables,
   };
   return [
-    // Two of them at once would be two machines on one disk.
+    // A lock, because two commands at once would be two machines on one disk.
     ...["flock", `${root}/.lock`],
     ...["unshare", "--mount", "--pid", "--fork", "--kill-child"],
     ...[`--root=${root}`, "--mount-proc", `--wd=${folder}`],
-    // A disk that is soon full.
+    // A small disk, for the tests of full disks.
     ...["sh", "-c", 'mkdir -p /tiny; mount -t tmpfs -o size=16k tmpfs /tiny; exec "$@"', "sh"],
     ...["env", "-i", ...Object.entries(all).map((pair) => pair.join("="))],
     ...["wine", "/deno/deno.exe", ...args],

@@ -29,7 +29,7 @@ const STATUS: SessionStatus = {
   asOf: new Date(NOW),
 };
 
-/** The same with names and a warning that do not fit on one line. */
+/** The same status, with names and a warning that do not fit on one line. */
 const LONG: SessionStatus = {
   ...STATUS,
   clientId: "client".repeat(20),

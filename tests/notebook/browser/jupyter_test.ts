@@ -34,7 +34,7 @@ chromiumTest(
     const found = scanForSecrets(await readNotebook(path));
     assertEquals(found.filter((each) => /token|opaque/.test(each)), []);
 
-    // Jupyter removes active content from an untrusted notebook, but not the words.
+    // Jupyter removes active content from an untrusted notebook, but keeps the text.
     await ClassicPage.open(page, `${server.url}notebooks/cards.ipynb`);
     const reopened = notebook.cell(3).locator(".output_html.output_result");
     await reopened.waitFor();
@@ -48,7 +48,7 @@ chromiumTest(
 );
 
 chromiumTest(
-  "the picture in the README shows today's prompt, card and plot",
+  "the picture in the README shows the current prompt, card and plot",
   async (browser) => {
     const { words } = await takePicture(browser);
     assertEquals(words, await Deno.readTextFile(WORDS), "take it again: deno task picture");

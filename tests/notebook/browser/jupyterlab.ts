@@ -19,7 +19,7 @@ export const noJupyterLab: Lack | undefined = INSTALLED || IN_ROOT ? undefined :
   installable: false,
 };
 
-/** A program of that folder runs with the folder's own libraries and packages. */
+/** The command that starts JupyterLab. In Wine's folder, it uses that folder's libraries and packages. */
 function command(): { line: string[]; variables: Record<string, string> } {
   if (INSTALLED) return { line: [INSTALLED], variables: {} };
   const loader = `${LIBRARIES}/ld-linux-x86-64.so.2`;
@@ -84,10 +84,10 @@ export class LabPage extends NotebookPage {
     return new LabPage(page);
   }
 
-  /** Shows a notebook, closes the one before and ends its kernel. */
+  /** Shows a notebook, closes the previous one and ends its kernel. */
   async show(name: string): Promise<void> {
     await this.page.evaluate(`(async ({ commands, shell }) => {
-      // Closed earlier, they would make Lab open its start page over the notebook.
+      // If they closed earlier, JupyterLab would open its start page over the notebook.
       const others = [...shell.widgets("main")];
       await commands.execute("docmanager:open", { path: ${JSON.stringify(name)} });
       for (const other of others) {
@@ -101,7 +101,7 @@ export class LabPage extends NotebookPage {
   async openNotebook(name: string): Promise<void> {
     await this.show(name);
     await this.page.waitForFunction(`!!(${KERNEL})`, undefined, START);
-    // The kernel itself replies. A cell that runs before it is ready would be lost.
+    // Waits for a reply of the kernel: a cell that runs before the kernel is ready would be lost.
     await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
   }
 
@@ -109,7 +109,7 @@ export class LabPage extends NotebookPage {
     return this.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(index);
   }
 
-  /** Runs a command of a menu; does not wait for its end. */
+  /** Runs a menu command, and does not wait for its end. */
   async menu(id: string): Promise<void> {
     await this.page.evaluate(`void jupyterapp.commands.execute(${JSON.stringify(id)})`);
   }

@@ -24,7 +24,7 @@ async function assertReadableIn(
   }
 }
 
-/** A server of a file that sends the second half only after `release()`. */
+/** A server that sends the second half of a file only after `release()`. */
 function heldFile(): AsyncDisposable & { readonly origin: string; release(): void } {
   const released = Promise.withResolvers<void>();
   const half = new Uint8Array(50_000);
@@ -51,13 +51,13 @@ const CELLS = [
   ...SESSION_CELLS,
   `await authFetch("/v1/stations").catch((error) => error.code)`,
   "status()",
-  // By this clock, a second passes at each look, so that all progress is shown.
+  // This clock advances a second each time it is read, so that all progress is shown.
   `let ticks = 0;
 configure({ monotonic: () => ticks += 1_000 });
 await download(Deno.env.get("HELD_FILE"), "data.bin")`,
 ];
 
-/** The outputs that are wider than their place, and the pictures that do not show. */
+/** The outputs that are wider than their cell, and the pictures that are not displayed. */
 const MISFITS = `[...document.querySelectorAll(".jp-NotebookPanel .jp-OutputArea-output")]
   .filter((place) => place.scrollWidth > place.clientWidth ||
     [...place.querySelectorAll("img")].some(({ complete, naturalWidth }) => !complete || !naturalWidth))

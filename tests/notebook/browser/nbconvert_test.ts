@@ -13,13 +13,14 @@ const RUNS = rounds(10, 100);
 
 testNeeding(
   noJupyter("jupyter-nbconvert"),
-  "nbconvert keeps what show() shows, cell by cell",
+  "nbconvert saves the output of each show() in its cell",
   async () => {
     await using sandbox = await startSandbox({ clientSecret: crypto.randomUUID() });
     await using home = await jupyterHome();
     const path = `${home.folder}/cards.ipynb`;
     const show = new URL("../../../src/notebook/mod.ts", import.meta.url);
-    // The pause of a call: after it, a plain value is lost in up to half of the cells.
+    // The pause stands for a call. After it, nbconvert loses up to half of the values that a cell
+    // returns without show().
     const shows = Array.from(
       { length: RUNS },
       (_, number) =>

@@ -9,7 +9,7 @@ import { type JupyterHome, jupyterHome } from "../../support/jupyter.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
 
-/** A folder in which the tests save pictures, if it is set. */
+/** The folder in which the tests save pictures; `undefined`: they save none. */
 export const SCREENSHOTS = Deno.env.get("SCREENSHOTS");
 
 const GREEN = "rgb(31, 157, 99)";
@@ -26,13 +26,13 @@ export abstract class NotebookPage {
   /** Starts a cell and does not wait for its end. */
   abstract start(index: number): Promise<void>;
 
-  /** Selects the number of a cell. */
+  /** The CSS selector of a cell's number. */
   protected abstract readonly prompt: string;
 
-  /** Selects the input box of a prompt. */
+  /** The CSS selector of a prompt's input box. */
   protected abstract readonly box: string;
 
-  /** Waits until the cell shows its number, which it does at its end. */
+  /** Waits for the end of the cell, when its number appears. */
   async ended(index: number): Promise<void> {
     await this.cell(index).locator(this.prompt, { hasText: /\[\d+\]/ }).waitFor();
   }
@@ -54,7 +54,7 @@ export abstract class NotebookPage {
   /** Answers the cell's prompt, whose box must have this type. */
   async answer(index: number, type: "text" | "password", value: string): Promise<void> {
     const box = await this.asked(index, type);
-    // The next prompt may have a box of the same type.
+    // The box of the next prompt may have the same type, so this waits for this box to go.
     const asked = await box.elementHandle();
     await box.fill(value);
     await box.press("Enter");

@@ -16,7 +16,7 @@ import { ClassicPage } from "./classic_page.ts";
 
 const IMAGES = new URL("../../../docs/images/", import.meta.url);
 const PICTURE = new URL("notebook.png", IMAGES);
-/** The words in the picture. */
+/** The file with the words in the picture. */
 export const WORDS = new URL("notebook.txt", IMAGES);
 
 const CELLS = [
@@ -40,7 +40,7 @@ await plot({
 const COPY_PROMPT =
   `void (globalThis.asking = document.querySelector(".code_cell").cloneNode(true))`;
 
-/** Shows the copy above the card of that cell. Jupyter itself must not find it before the end. */
+/** Shows the copy above that cell's card. Runs last, so that Jupyter does not find the copy earlier. */
 const SHOW_PROMPT = `{
   const cell = document.querySelector(".code_cell");
   for (const part of cell.querySelectorAll(".input, .output_area")) {

@@ -5,7 +5,7 @@ import { type CellResult, type Kernel, kernelTest, startKernel } from "./kernel.
 import { NO_SIGNALS } from "../../support/needs.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
 
-/** A notebook whose settings lack user name and password, and what is typed there. */
+/** The settings of a notebook, without user name and password, and the answers to its prompts. */
 interface Desk {
   readonly sandbox: Sandbox;
   readonly folder: string;
@@ -189,10 +189,13 @@ kernelTest("login() prompts in a notebook", (t) =>
     const imported = await kernel.execute(importing("authFetch, configure, login, logout, status"));
     assertEquals(imported.status, "ok");
     const running = { ...desk, kernel };
-    await t.step("it asks for what is missing and shows no secret", () => asksAndHides(running));
-    await t.step("a line shows how to cancel the prompt", () => showsHowToCancel(running));
+    await t.step("login() prompts for missing settings and shows no secret", () =>
+      asksAndHides(running));
+    await t.step("a line says how to cancel the prompt", () =>
+      showsHowToCancel(running));
     if (NO_SIGNALS === undefined) {
       await t.step("Stop ends the login at any prompt", () => stopsAtAnyPrompt(running));
     }
-    await t.step("without input, an error lists what is missing", () => listsMissing(running));
+    await t.step("without standard input, an error lists the missing settings", () =>
+      listsMissing(running));
   }));

@@ -41,7 +41,7 @@ async function keyOn(outputs: readonly Output[]): Promise<string> {
   return /secret=([A-Z2-7]+)/.exec(shown(outputs))?.[1] ?? "";
 }
 
-/** Types the answers in turn. @returns The result, and the key of an app that was shown meanwhile. */
+/** Types the answers in turn. @returns The result, and the key that was shown for an app, if any. */
 async function typeAt(kernel: Kernel, sandbox: Sandbox, turns: readonly Turn[]) {
   const left = [...turns];
   let typed: string[] = [];
@@ -73,7 +73,7 @@ async function typeAt(kernel: Kernel, sandbox: Sandbox, turns: readonly Turn[]) 
   return { result, key };
 }
 
-/** Has a masked prompt for each kind of answer, an unmasked one, and a key to show. */
+/** Three cases: together they need each kind of masked prompt, an unmasked one, and a shown key. */
 const TYPED = /^a choice, and the code|, and an attribute$|^a new password, then the setup/;
 
 async function promptsForEachStep(kernel: Kernel): Promise<void> {
@@ -111,7 +111,7 @@ async function stopsAtAStep(kernel: Kernel): Promise<void> {
   });
 }
 
-kernelTest("a notebook asks for the further steps of a login", (t) =>
+kernelTest("a notebook prompts for further steps of a login", (t) =>
   inFolder(async (folder) => {
     await using kernel = await startKernel({ cwd: folder, env: { NO_COLOR: "1" } });
     await kernel.execute(importing("createSession"));

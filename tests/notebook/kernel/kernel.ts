@@ -126,7 +126,7 @@ export class Kernel implements AsyncDisposable {
     return await cell.result.promise.finally(() => clearTimeout(timer));
   }
 
-  /** What "Stop" does. */
+  /** Interrupts the kernel, as "Stop" does. */
   interrupt(): void {
     this.#order({ interrupt: true });
   }

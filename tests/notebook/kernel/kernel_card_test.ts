@@ -18,7 +18,7 @@ function assertShowsSessionCard({ outputs, executionCount }: CellResult): void {
   assertEquals(others, {});
 }
 
-/** The card below a line of progress, which is removed. */
+/** The card in an output whose line of progress was removed. */
 function cardBelowProgress({ outputs }: CellResult): { text: string; html: string } {
   const [line, card] = outputs;
   assertEquals(outputs.map((each) => each.output_type), ["display_data", "execute_result"]);
@@ -61,7 +61,7 @@ kernelTest("a notebook shows cards, progress and the log", (t) =>
     const path = (id: string) => `/v1/stations/${id}/observations.csv`;
 
     await t.step("download() replaces its progress with a card", async () => {
-      // By this clock, a second passes at each look, so that all progress is shown.
+      // This clock advances a second each time it is read, so that all progress is shown.
       await kernel.execute("let ticks = 0; configure({ monotonic: () => ticks += 1_000 });");
       const download = `await download("${path("gull-harbor")}", "data.csv")`;
       assertMatch(
@@ -81,8 +81,8 @@ kernelTest("a notebook shows cards, progress and the log", (t) =>
       assertMatch(html, /2 files saved, 1 failed.*nowhere/s);
     });
 
-    await t.step("a pause before the next attempt is announced, then removed", async () => {
-      // A prompt instead of the pause, so that the test sees what the cell shows meanwhile.
+    await t.step("a line announces the pause before a retry, then disappears", async () => {
+      // A prompt replaces the pause, so that the test sees what the cell shows during it.
       await kernel.execute(`configure({ sleep: () => Promise.resolve(prompt("paused")) });`);
       sandbox.failures.push({ at: "api", status: 503, headers: { "retry-after": "5" }, times: 1 });
       const paused: string[] = [];

@@ -69,7 +69,7 @@ export function hasTag({ metadata: { tags } }: Cell, tag: string): boolean {
   return Array.isArray(tags) && tags.includes(tag);
 }
 
-/** Omits outputs that were removed again, such as a line of progress: a fast machine shows none. */
+/** Omits removed outputs, such as a line of progress, because a fast machine shows no progress. */
 export function withoutRemoved(outputs: readonly Output[]): Output[] {
   return outputs.filter(({ data }) =>
     data === undefined || Object.values(data).some((text) => text !== "")

@@ -12,7 +12,7 @@ import { formatReport, listNotebooks } from "./run_notebooks.ts";
 const MOST_COLUMNS = 85;
 const SANDBOX_ONLY = "// sandbox only";
 
-/** Why a cell is hard to read, or why its value may be lost: see src/notebook/show.ts. */
+/** Why a cell is hard to read, or why its value may be lost (explained in src/notebook/show.ts). */
 function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
   const problems: string[] = [];
   const widest = Math.max(...source.split("\n").map((line) => line.length));
@@ -67,7 +67,7 @@ function unwrapped(text: string): string {
   return text.replace(/\s+/g, " ");
 }
 
-Deno.test("every notebook shows the outputs in its file", async (t) => {
+Deno.test("every notebook produces the outputs that are saved in its file", async (t) => {
   const folder = new URL("../../../notebooks/exercises/", import.meta.url);
   const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
   for (const path of await listNotebooks()) {
@@ -116,7 +116,7 @@ Deno.test("every notebook has short lines and shows values with show()", async (
   assertEquals(problems, []);
 });
 
-Deno.test("notebook 05 shows each cause above the exercise about it", async () => {
+Deno.test("in notebook 05, the cell above each exercise shows the problem to identify", async () => {
   const { cells } = await readNotebook(
     new URL("../../../notebooks/05_classroom.ipynb", import.meta.url),
   );
@@ -161,7 +161,7 @@ Deno.test("every notebook contains cards in the current style", async () => {
   assertEquals(cards > 10, true);
 });
 
-Deno.test("a notebook from the command line runs with the .env of its project", () =>
+Deno.test("a notebook that the command line wrote runs with the .env of its project", () =>
   inCliWorld(async ({ run, folder }) => {
     await Deno.writeTextFile(`${folder}/deno.json`, "{}");
     await Deno.mkdir(`${folder}/a b`);

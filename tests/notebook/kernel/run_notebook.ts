@@ -191,6 +191,6 @@ function failureOf(result: CellResult): string {
 
 function kernelEnvironment(): Record<string, string> {
   const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !OWN_SETTINGS.test(name));
-  // Without it, plain text contains escape codes for colors.
+  // Without NO_COLOR, plain text contains escape codes for colors.
   return { ...Object.fromEntries(kept), NO_COLOR: "1" };
 }

@@ -19,7 +19,7 @@ const PATHS = [
 ];
 const PICTURE_DATA = /\bdata:(?:image|font)\/[\w.+-]+;base64,[\w+/=-]+/g;
 
-/** Returns the finds with their places, one sentence each, without the secrets. */
+/** Returns a sentence with the place of each secret or path, but without the secret itself. */
 export function scanForSecrets(notebook: Notebook): string[] {
   const found = notebook.cells.flatMap((cell, index) =>
     textsOf(cell).flatMap(([place, text]) =>
@@ -50,7 +50,7 @@ function scanText(raw: string): string[] {
   ];
 }
 
-/** Letters and digits mixed without pattern: no ruler of dashes, no long name, no repeated letter. */
+/** Whether letters and digits are mixed as in a key, unlike a line of dashes or a long name. */
 function isOpaque(run: string): boolean {
   return /\d/.test(run) && /[A-Za-z]/.test(run) && new Set(run).size >= OPAQUE_DISTINCT_CHARACTERS;
 }
@@ -67,7 +67,7 @@ function textsOf(cell: Notebook["cells"][number]): [place: string, text: string]
 }
 
 function outputTexts({ text, evalue, traceback, data = {}, metadata }: Output): string[] {
-  // A picture is base64, and by chance "eyJ" too; an SVG is text.
+  // The base64 of a picture may contain "eyJ" by chance. An SVG is text.
   const texts = Object.entries(data)
     .filter(([mime]) => mime === "image/svg+xml" || !/^(image|audio|video|font)\//.test(mime))
     .map(([, value]) => value);

@@ -11,7 +11,7 @@ import {
 } from "./notebook_builders.ts";
 import { scanForSecrets } from "./scan_for_secrets.ts";
 
-Deno.test("scanForSecrets() names the place of each token, but never the token", () => {
+Deno.test("scanForSecrets() reports the place of each token, but never the token itself", () => {
   const token = someToken();
   const opaque = someOpaqueString(90);
   const planted: [string, Notebook["cells"][number], RegExp][] = [

@@ -85,7 +85,7 @@ async function assertStopKills(kernel: Kernel): Promise<void> {
   );
 }
 
-/** Asserts that Stop ended the cell with the error of this call, and the kernel kept its names. */
+/** Asserts that Stop ended the cell with this call's error, and that the variables still exist. */
 async function assertStopped(
   { kernel, folder }: Running,
   call: string,
@@ -124,7 +124,7 @@ async function hangingCall(running: Running): Promise<void> {
     assertStringIncludes(JSON.stringify(after.outputs), "200");
   }
 
-  // Stop ends all calls, also those with a signal, which still works.
+  // Stop also ends calls that have a signal, and the signal still works.
   const call = `authFetch("/v1/stations", { signal: own.signal })`;
   const stopped = await stopWhileHanging(
     running,
@@ -146,8 +146,8 @@ const WHOLE = `["the first piece", "the rest"]`;
 const FIRST = 15;
 
 /**
- * An API that begins each response and sends the rest only after `end()`. The reader calls `/reading`,
- * or is `fetchJson()` and has received the first piece.
+ * An API that sends only the first piece of each response until `end()`. The promise of `begin()`
+ * resolves when a cell requests `/reading`, or when `fetchJson()` has received the first piece.
  */
 async function withEndlessBody(
   kernel: Kernel,
@@ -209,7 +209,7 @@ async function reading(running: Running): Promise<void> {
         `const copy = answer.clone(); fetch(read); await copy.json()`,
         `for await (const piece of answer.body) fetch(read)`,
         `await answer.body.pipeTo(new WritableStream({ write: () => { fetch(read); } }))`,
-        // It ends at the next piece.
+        // The body ends with an error when the loop asks for the next piece.
         `for await (const piece of answer.body) await work()`,
       ]
     ) {
@@ -261,7 +261,7 @@ async function begun(folder: string): Promise<void> {
   for await (const _ of watcher) if (exists()) return;
 }
 
-/** The first Stop ends the reading. Its listener stays for a second, for a second press. */
+/** The first Stop ends the reading. Its listener remains for a second, in case Stop is pressed twice. */
 async function abandonedReading({ kernel }: Running): Promise<void> {
   await withEndlessBody(kernel, async () => {
     await run(kernel, `const left = (await authFetch("/endless")).body.getReader();`);
@@ -275,8 +275,8 @@ async function abandonedReading({ kernel }: Running): Promise<void> {
 stopTest("Stop in a notebook ends the current call and keeps the kernel", {
   "a call that waits for a response ends with an error": hangingCall,
   "reading a body ends with an error": reading,
-  "a download that was stopped can be resumed": callWhileReading,
-  "the second Stop after an unfinished reading ends the kernel": abandonedReading,
+  "fetchJson() and downloads end with an error, and a download can be resumed": callWhileReading,
+  "if a body was read only in part, the second Stop ends the kernel": abandonedReading,
 });
 
 stopTest("Stop ends the kernel when no call is running", {
@@ -291,7 +291,7 @@ stopTest("Stop ends the kernel when no call is running", {
     assertStringIncludes(
       JSON.stringify(shown.outputs),
       `${sandbox.apiUrl}/v1/whoami,student,true`,
-      "a response of a notebook is that of fetch()",
+      "a notebook's response works like that of fetch()",
     );
     await run(
       kernel,

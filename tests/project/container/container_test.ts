@@ -61,7 +61,7 @@ class Container {
       case "RUN":
         return await this.run(text);
       case "CMD":
-        // The container does not start the program, which must exist.
+        // The program is not started here, but it must exist.
         return await this.run(`command -v ${JSON.parse(text)[0]}`);
       default:
         throw new Error(`This test does not know ${name}`);

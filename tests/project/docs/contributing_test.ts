@@ -34,14 +34,14 @@ Deno.test("the test commands of CONTRIBUTING.md name existing tests", () => {
   const commands = [...PAGE.matchAll(/^deno test .*?(?=\s+#|$)/gm)].map(([line]) => line);
   assert(commands.length > 1);
   for (const command of commands) {
-    // As in the tasks: otherwise packages have other versions than in the check of a change.
+    // Without the tasks' lock file, packages can have other versions than in the check of a change.
     assertStringIncludes(command, LOCK);
     const [path = ""] = /tests\/\S+$/.exec(command) ?? [];
     assert(Deno.statSync(new URL(path, ROOT)), command);
   }
 });
 
-/** The code samples, without the indentation of the list in which they are. */
+/** The code samples, without the indentation of the list that contains them. */
 const SAMPLES = [...PAGE.matchAll(/^( *)```ts\n([^]*?)^\1```$/gm)]
   .map(([, indent = "", text = ""]) => text.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
 
@@ -57,7 +57,7 @@ const COMMAND_FILE = sampleWith("export function run()");
 const SETTING = sampleWith("userAgent: {");
 const REFUSAL = sampleWith("InvalidUserPoolConfigurationException");
 
-Deno.test("this file tries each code sample of CONTRIBUTING.md", () => {
+Deno.test("this test file covers each code sample of CONTRIBUTING.md", () => {
   assertEquals(SAMPLES.toSorted(), [TEST, COMMAND, COMMAND_FILE, SETTING, REFUSAL].toSorted());
 });
 
@@ -108,7 +108,7 @@ Deno.test("the code samples in CONTRIBUTING.md compile and work", (test) =>
       const { settings } = new Configuration("createSession()", { envFile }, false);
       assertEquals(settings.text("userAgent"), "example/1.0");
     });
-    await test.step("the refusal is reported with its advice", async () => {
+    await test.step("the error of a refused request contains the sample's advice", async () => {
       const refused = errorAnswer("InvalidUserPoolConfigurationException", "No such pool.");
       const { createSession } = await import(`${pathToFileURL(folder).href}/mod.ts`);
       const session = createSession({ ...SETTINGS, fetch: () => Promise.resolve(refused) });

@@ -39,7 +39,7 @@ function promisedBy(example: string): string[] {
 }
 
 // tests/project/typing checks their types, all at once.
-Deno.test("the examples of documents and docstrings run and print what they promise", () =>
+Deno.test("the examples in documents and docstrings run and print what their comments promise", () =>
   inCliWorld(async ({ sandbox, folder, variables }) => {
     const service = { username: "service", password: crypto.randomUUID() };
     sandbox.addUser(service);
@@ -52,7 +52,7 @@ Deno.test("the examples of documents and docstrings run and print what they prom
       const example = text.replaceAll("https://api.example.com", sandbox.apiUrl);
       await Deno.writeTextFile(`${folder}/${name}`, example);
     }
-    // One after the other, each with a new default session.
+    // Runs the examples in turn, each with a new default session.
     const script = `
       import { configure } from ${JSON.stringify(MOD_URL)};
       for (const name of ${JSON.stringify(examples.map(([name]) => name))}) {
@@ -81,7 +81,7 @@ Deno.test("every exported function has an example in its docstring", async () =>
   assertEquals(without.map(([name]) => name), []);
 });
 
-Deno.test("an editor describes each error code and notice code, as explain does", () => {
+Deno.test("the docstrings of the code types describe each error code and notice code", () => {
   const described = (path: string, type: string) => {
     const [, doc = "", union = ""] =
       new RegExp(`/\\*\\*((?:(?!\\*/)[^])*?)\\*/\\nexport type ${type} =([^;]*);`)

@@ -22,10 +22,10 @@ Deno.test("the documents agree on the flags of a script", () => {
   }
 });
 
-Deno.test("a test uses every flag in the documents", () => {
+Deno.test("every flag in the documents is used in a test", () => {
   const known = new Set([
     ...[...COMMAND_FLAGS.values(), ...SCRIPT_FLAGS].flat(),
-    // Text and messages name them without a value.
+    // Text and messages mention these flags without a value.
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
     // Tested in tests/session/cluster with another program.
     "--allow-run=ssh",
@@ -66,7 +66,7 @@ async function usedPermissions(log: string): Promise<string[]> {
   return [...new Set(lines.map((line): string => JSON.parse(line).permission))].sort();
 }
 
-/** The expired token makes each command use all that it may need. */
+/** With an expired token, each command uses every permission that it may need. */
 async function expireToken(envFile: string): Promise<void> {
   const past = new Date(Date.now() - 60_000).toISOString();
   const text = await Deno.readTextFile(envFile);
@@ -86,14 +86,14 @@ for (const command of COMMAND_FLAGS.keys()) {
         env: { DENO_AUDIT_PERMISSIONS: log },
       });
       assertEquals([code, stderr], [0, ""]);
-      // No flag is reported as missing; the doctor and init print them in any case.
+      // No command reports a missing flag; doctor and init print flags in any case.
       assertEquals(stdout.includes("--allow-"), ["doctor", "init"].includes(command), stdout);
       const documented = flagsOf(command).map((flag) => /--allow-(\w+)/.exec(flag)?.[1] ?? "");
       assertEquals(await usedPermissions(log), documented.sort());
     }));
 }
 
-Deno.test("fetch reports each missing flag", () =>
+Deno.test("fetch names a missing flag in its error", () =>
   inCliWorld(async ({ run, flagsOf, envFile, signIn }) => {
     await signIn();
     for (const flag of flagsOf("fetch")) {

@@ -11,7 +11,7 @@ import { readNotebook } from "../../notebook/kernel/notebook.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-Deno.test("troubleshooting has one section for each code, in the order of the classes", () => {
+Deno.test("docs/troubleshooting.md has a section for each code, in the order of the error classes", () => {
   const text = documentText("docs/troubleshooting.md");
   const headings = [...text.matchAll(/^(#{1,2}) (\w+)$/gm)].map(([line]) => line);
   const byClass = Map.groupBy(Object.entries(CODES), ([, owner]) => owner);
@@ -23,7 +23,7 @@ Deno.test("troubleshooting has one section for each code, in the order of the cl
   assertEquals(headings.slice(headings.indexOf("# ConfigError")), wanted);
 });
 
-Deno.test("the message of an error names the command that explains it only once", async () => {
+Deno.test("an error's message mentions the command explain only once", async () => {
   const session = createSession({
     envFile: new URL("../../support/", import.meta.url),
     fetch: refusedConnection,
@@ -53,7 +53,7 @@ async function proseOf(path: string): Promise<string> {
   return cells.flatMap((cell) => cell.cell_type === "markdown" ? [cell.source] : []).join("\n");
 }
 
-Deno.test("links from documents and notebooks lead to a file and to a heading", async () => {
+Deno.test("links in documents and notebooks lead to existing files and headings", async () => {
   const notebooks = (await listNotebooks()).map((path) => `notebooks/${basename(path)}`);
   let count = 0;
   for (const path of [...PAGES, ...notebooks]) {
@@ -70,7 +70,7 @@ Deno.test("links from documents and notebooks lead to a file and to a heading", 
   assert(count > 10);
 });
 
-Deno.test("the tasks and files that documents name exist", () => {
+Deno.test("the tasks and files that documents mention exist", () => {
   const { tasks } = denoConfig();
   for (const page of PAGES) {
     const text = documentText(page);
@@ -81,7 +81,7 @@ Deno.test("the tasks and files that documents name exist", () => {
   }
 });
 
-Deno.test("the module or Deno reads every setting in an example of the documents", () => {
+Deno.test("every setting in the documents' examples is a setting of the module or of Deno", () => {
   const known = new Set<string | undefined>([
     ...Object.values(VARIABLES),
     ENV_FILE_VARIABLE,

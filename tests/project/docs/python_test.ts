@@ -72,7 +72,7 @@ def read_csv(source, storage_options=None, **others):
     return source.read().splitlines()[1:]
 `;
 
-/** Prints the time until the class renews its token, and calls again after the token expired. */
+/** Prints the time until the class renews its token, and calls the API again after the token expired. */
 const RENEWAL = `
 import re, time
 print(round((session.auth.renew_at - time.time()) / 60))
@@ -135,7 +135,10 @@ PlatformAuth("https://api.example.com", "--env-file", "empty.env").headers()`);
   });
 
   test({
-    ...needing(noRequests, "after a 401, requests sends the call once more with a new token"),
+    ...needing(
+      noRequests,
+      "after a 401, a requests session repeats the call once with a new token",
+    ),
     fn: () =>
       inPythonWorld(async ({ sandbox, python }) => {
         const atOther: boolean[] = [];
@@ -160,7 +163,7 @@ first = session.post("${api.origin}/rows", data="a row")
 print(first.status_code, len(first.history), session.get("${api.origin}/never").status_code)
 print(session.get("${api.origin}/away").status_code)`);
         assertEquals([stdout, stderr], ["200 1 401\n401\n", ""]);
-        // The last 401 follows a refresh so closely that another one would not help.
+        // The last 401 follows a refresh so closely that another refresh would not help.
         assertEquals(seen, ["a row 1", "a row 2", " 2"]);
         assertEquals(atOther, [false]);
         const flows = sandbox.requests.map(({ authFlow }) => authFlow);

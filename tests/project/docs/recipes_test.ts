@@ -60,7 +60,6 @@ testNeeding(
       started.resolve(sandbox);
       await using proxy = startProxy();
       await writeEnv(cwd, variablesOf(sandbox.settings));
-      // The runtime's own search for updates would go through the proxy, too.
       const run = (env: Record<string, string>) =>
         runScript(SCRIPT, {
           cwd,
@@ -119,7 +118,7 @@ Deno.test("OpenTelemetry exports contain the requests and no secret", async () =
   });
 });
 
-Deno.test("notebook 04 contains each line of the table for pandas users", async () => {
+Deno.test("notebook 04 contains the code of each row in the table for pandas users", async () => {
   const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
   const [table = ""] = section.split(/^## /m);
   const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);
@@ -137,7 +136,7 @@ Deno.test("notebook 04 contains each line of the table for pandas users", async 
   assertEquals(isPartOf("await plot({ … marks: (Plot) => Plot.barY(", code), false);
 });
 
-/** Whether the code is part of another one, however both are broken into lines. "…" stands for anything. */
+/** Whether `code` contains `text`, in which "…" stands for anything. Line breaks do not matter. */
 function isPartOf(text: string, code: string): boolean {
   const bare = (words: string) => words.replace(/\s+/g, "").replace(/,(?=[}\])])/g, "");
   let at = 0;

@@ -7,7 +7,7 @@ import { errorAnswer, jsonAnswer, tokenAnswer } from "../../support/answers.ts";
 
 // Claims of docs/security.md that no other test proves.
 
-Deno.test("the client secret itself is sent by only two operations", async () => {
+Deno.test("only two operations send the client secret itself", async () => {
   const disabled = errorAnswer(
     "InvalidParameterException",
     "Auth flow not enabled for this client",
@@ -61,12 +61,12 @@ Deno.test("only the provider and the API receive requests, and only the API rece
     `${provider} REFRESH_TOKEN_AUTH`,
     ...[provider, api, `${api} token`],
     ...[`${provider} USER_PASSWORD_AUTH`, `${api} token`, `${provider} REFRESH_TOKEN_AUTH`],
-    // That of the doctor's login, then that of the session.
+    // The token of doctor's test login, then the token of the session.
     ...[`${provider} RevokeToken`, `${provider} RevokeToken`],
   ]);
 });
 
-Deno.test("after a logout, another process uses its access token until its next refresh", async () => {
+Deno.test("after a logout, another process keeps using its access token until its next refresh", async () => {
   await using world = portless({ file: true });
   const other = world.another();
   await world.session.login();

@@ -48,7 +48,7 @@ function runs(commands: string): Promise<void> {
         PATH: `${bin}${PATH_SEPARATOR}${Deno.env.get("PATH")}`,
         NO_COLOR: "1",
         DENO_INSTALL_ROOT: `${folder}/installed`,
-        // Without flags for the folder, a script has its settings in the environment.
+        // A script without flags for the folder gets its settings from the environment.
         ...text.startsWith("deno run --allow-net=") && { ...variables, AUTH_ENV_FILE: "false" },
       }),
     });

@@ -46,7 +46,7 @@ testNeeding(
         return name === "" ? [] : [[name, value]];
       });
       const [, command = ""] = /^[\d*]+(?: [\d*]+){4} (.*)$/.exec(lines.at(-1) ?? "") ?? [];
-      // The environment of a command in cron: a home folder, a shell, the variables of its table.
+      // cron sets only a home folder, a shell and the variables of the crontab.
       const env = { ...childEnvironment({ HOME: you }), ...Object.fromEntries(variables) };
       const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
       const run = async () =>
@@ -93,7 +93,7 @@ testNeeding(
       `${folder}/report.ipynb`,
       notebookOf(
         code(`${importing("authFetch, login")}\nawait login();`),
-        // Written, not shown: the kernel may send what a cell shows too late for nbconvert.
+        // A file, because the kernel may send a displayed value too late for nbconvert.
         code(
           'const { status } = await authFetch("/v1/stations");\n' +
             'Deno.writeTextFileSync("rows.txt", `${status} ${Deno.env.get("STATION")}`);',
@@ -127,7 +127,7 @@ testNeeding(
       undefined,
     );
     assertEquals(text.includes("eyJ"), false);
-    // nbconvert and `jupyter execute`, each with its own login: no file contains the session.
+    // nbconvert and `jupyter execute` each log in, because no file contains the session.
     assertEquals(sandbox.requests.map(({ status }) => status), [200, 200]);
   },
 );

@@ -70,7 +70,7 @@ for (
   });
 }
 
-Deno.test("npm fetches only Deno with the packages, and runs no script of theirs", () => {
+Deno.test("npm fetches no dependency of the packages except Deno, and runs no install script", () => {
   const [module, cli] = [DIST, `${DIST}npm-cli/`].map((folder) =>
     JSON.parse(Deno.readTextFileSync(`${folder}package.json`))
   );
@@ -81,7 +81,7 @@ Deno.test("npm fetches only Deno with the packages, and runs no script of theirs
 
 testNeeding(
   await lackOf("node", "--version"),
-  "an import in Node fails with the advice to use Deno",
+  "importing the package in Node fails with the advice to use Deno",
   () =>
     inFolder(async (folder) => {
       const installed = `${folder}/node_modules/${PACKAGE.name}`;

@@ -7,7 +7,7 @@ import { serveLocal } from "../../support/local_server.ts";
 /** The folder that `deno task build` wrote. */
 export const DIST: string = fileURLToPath(new URL("../../../dist/", import.meta.url));
 
-/** What the released `package.json` says. */
+/** Name and version in the released `package.json`. */
 export const PACKAGE: { name: string; version: string } = JSON.parse(
   Deno.readTextFileSync(`${DIST}package.json`),
 );
@@ -59,7 +59,7 @@ let tarball: Promise<Uint8Array<ArrayBuffer>> | undefined;
 /**
  * The package in a registry, as `npm publish` would upload it.
  *
- * @param others Further packages there: the text of the one module of each, by name and version.
+ * @param others Further packages in it, of one module each: its source by name and version.
  */
 export async function fromRegistry(others: Record<string, string> = {}): Promise<Source> {
   const { name, version } = PACKAGE;

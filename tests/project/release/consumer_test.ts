@@ -50,7 +50,7 @@ for (const [way, start, requests] of WAYS) {
       const first = await deno(["run", "--allow-env", ...source.flags], failing);
       assertStringIncludes(first.stdout, "SessionExpiredError: There is no session");
       assertEquals(source.requests, requests);
-      // From here on nothing of the module is fetched.
+      // From here on, everything comes from the cache.
       await source[Symbol.asyncDispose]();
 
       await writeEnv(folder, variablesOf(sandbox.settings));
@@ -102,13 +102,13 @@ for (const [way, start, requests] of WAYS) {
   });
 }
 
-/** As much of the client of a store as a session needs to find the store unreachable. */
+/** A client package with which a session finds its store unreachable. */
 const REDIS_CLIENT = `
   export const createClient = () =>
     ({ on() {}, connect: async () => {}, eval: async () => "?", destroy() {} });
   export class ConnectionTimeoutError extends Error {}`;
 
-/** What a lock file does to a package that is loaded on demand. */
+/** What a lock file says about a package that is loaded on demand, and the error that a user gets. */
 const LOCKS: [string, (lock: string) => string, RegExp][] = [
   ["lists it", (lock) => lock, /^STORE_UNREACHABLE /],
   [

@@ -103,13 +103,13 @@ npmTest("a notebook of the installed command imports the package from npm", asyn
   assertStringIncludes(cells[1].source, `"npm:${PACKAGE.name}@^${PACKAGE.version}/notebook"`);
 });
 
-// The terminal closes only when both processes have ended.
-npmTest("Ctrl-C at a prompt ends both processes with status 130", async (folder) => {
+// The terminal closes only when the launcher and Deno have both ended.
+npmTest("Ctrl-C at a prompt ends the launcher and Deno with status 130", async (folder) => {
   const seen = await type(["init"], [["reply", "\u0003"]], folder);
   assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0], seen.screen);
 }, NO_INTERRUPTS);
 
-/** Replaces the command line: counts how often it is interrupted before somebody presses Enter. */
+/** Replaces the command line, and counts the interrupts until somebody presses Enter. */
 const COUNTER = `
   let count = 0;
   Deno.addSignalListener("SIGINT", () => console.log("counted", ++count));
@@ -124,7 +124,7 @@ npmTest("each Ctrl-C in a terminal interrupts the command once", async (folder) 
     await Deno.copyFile(`${installed}/${name}`, `${folder}/${name}`);
   }
   await Deno.writeTextFile(`${folder}/cli.js`, COUNTER);
-  // Many times, because two signals at the same moment may become one.
+  // Nineteen presses, because two signals at the same moment may become one.
   const presses = Array.from({ length: 19 }, (): [string, string] => ["counted", "\u0003"]);
   const seen = await type([], [["ready", "\u0003"], ...presses, ["counted", "\r"]], folder, [
     "node",
@@ -135,13 +135,13 @@ npmTest("each Ctrl-C in a terminal interrupts the command once", async (folder) 
 
 /** The exit status after a signal: the sandbox ends regularly, and does not handle SIGHUP. */
 const STATUSES = { SIGINT: 0, SIGTERM: 0, SIGHUP: 129 } as const;
-npmTest("a signal to the launcher ends both processes", async (folder) => {
+npmTest("a signal to the launcher also ends Deno", async (folder) => {
   for (const [signal, status] of Object.entries(STATUSES)) {
     const child = start(["sandbox", "--port", "0"], folder);
     const reader = child.stdout.getReader();
     await Promise.all([child.stdin.close(), reader.read()]);
     child.kill(signal as Deno.Signal);
-    // Ends when both processes have closed it.
+    // The output ends when both processes have closed it.
     while (!(await reader.read()).done);
     await child.stderr.cancel();
     assertEquals((await child.status).code, status, signal);

@@ -14,17 +14,25 @@ Deno.test("a release is accepted if its tag, version and changelog agree", () =>
 
 /** The defect of a release, and words of each objection. */
 const REFUSED: [string, { tag?: string; config?: string; changelog?: string }, string[]][] = [
-  ["another tag", { tag: "v1.2.4" }, ["the tag is v1.2.4, and"]],
-  ["another version", { config: CONFIG.replace("1.2.3", "1.3.0") }, [
+  ["a tag of another version", { tag: "v1.2.4" }, ["the tag is v1.2.4, and"]],
+  ["another version in deno.json", { config: CONFIG.replace("1.2.3", "1.3.0") }, [
     ...["deno.json has the version 1.3.0", 'no section "## 1.3.0"'],
   ]],
-  ["an empty repository", { config: CONFIG.replace(/https:[^"]+/, "") }, ["has no repository"]],
-  ["changes left", { changelog: CHANGELOG.replace("sed\n", "sed\n\n- x\n") }, ["move them under"]],
-  ["no section", { changelog: CHANGELOG.replace("1.2.3", "1.2.0") }, ['no section "## 1.2.3"']],
-  ["no place for changes", { changelog: CHANGELOG.replace("## Unreleased\n", "") }, [
+  ["an empty repository address", { config: CONFIG.replace(/https:[^"]+/, "") }, [
+    "has no repository",
+  ]],
+  ["changes left under Unreleased", { changelog: CHANGELOG.replace("sed\n", "sed\n\n- x\n") }, [
+    "move them under",
+  ]],
+  ["no changelog section for its version", { changelog: CHANGELOG.replace("1.2.3", "1.2.0") }, [
+    'no section "## 1.2.3"',
+  ]],
+  ["no Unreleased section", { changelog: CHANGELOG.replace("## Unreleased\n", "") }, [
     ...["put it back", 'no section "## 1.2.3" below'],
   ]],
-  ["a silent version", { changelog: CHANGELOG.replace("- New.", "") }, ["says nothing under"]],
+  ["an empty changelog section", { changelog: CHANGELOG.replace("- New.", "") }, [
+    "says nothing under",
+  ]],
 ];
 
 for (const [what, { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG }, why] of REFUSED) {

@@ -1,4 +1,4 @@
-/** The release workflow, which cannot run here, and the version of Deno in all files. */
+/** The text of the release workflow, which cannot run in a test, and the version of Deno in all files. */
 import { assert, assertEquals } from "@std/assert";
 
 const ROOT = new URL("../../../", import.meta.url);

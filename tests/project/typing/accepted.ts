@@ -31,7 +31,7 @@ import {
 } from "../../../mod.ts";
 import { checkStore } from "../../../src/sandbox/mod.ts";
 
-// authFetch goes wherever fetch goes.
+// authFetch can be passed wherever fetch can.
 export const session: Session = createSession();
 export const asFetch: (typeof fetch)[] = [authFetch, session.authFetch];
 export const answer: Promise<Response> = authFetch(new URL("https://api.example.com/"), {
@@ -39,7 +39,7 @@ export const answer: Promise<Response> = authFetch(new URL("https://api.example.
   body: new FormData(),
 });
 
-// A store may be a class, and ignore what it does not need.
+// A store may be a class whose methods take fewer parameters.
 class Row implements SessionStore {
   #record?: SessionRecord;
   async read() {
@@ -105,7 +105,7 @@ export function explained(error: unknown): string {
   }
   if (error instanceof SessionExpiredError) return (error.code satisfies SessionExpiredErrorCode);
   if (error instanceof ConfigError) return (error.code satisfies ConfigErrorCode);
-  // An unreachable API: a TypeError with our fields.
+  // The error of an unreachable API is a TypeError that also has the fields of an AuthError.
   if (error instanceof AuthError && error.code === "API_UNREACHABLE") return error.problem;
   if (error instanceof TypeError) return error.message;
   if (!(error instanceof AuthError)) throw error;

@@ -33,17 +33,17 @@ login("bearer eyJ");
 login({ force: "yes" });
 // @ts-expect-error -- refresh takes no token
 refresh({ refreshToken: "x" });
-// @ts-expect-error -- a number of seconds
+// @ts-expect-error -- minValidSeconds is a number
 accessToken({ minValidSeconds: "60" });
 // @ts-expect-error -- no such option
 doctor({ logIn: true });
-// @ts-expect-error -- options are needed
+// @ts-expect-error -- configure() needs options
 configure();
 // @ts-expect-error -- no such provider
 configure({ provider: "azure" });
 // @ts-expect-error -- an object must have all three properties
 configure({ provider: { service: "Service" } });
-// @ts-expect-error -- true is not a file
+// @ts-expect-error -- envFile is a path, a URL or false
 configure({ envFile: true });
 // @ts-expect-error -- a store needs update()
 createSession({ store: { read: () => Promise.resolve(undefined) } });
@@ -53,13 +53,13 @@ createSession({ timeoutMs: "30s" });
 createSession().configure({});
 // @ts-expect-error -- a path or URL is needed
 authFetch();
-// @ts-expect-error -- not a number
+// @ts-expect-error -- a number is not an address
 authFetch(1);
 // @ts-expect-error -- the secret is missing
 computeSecretHash("user", "client");
 // @ts-expect-error -- a string is needed
 parsePortalToken(undefined);
-// @ts-expect-error -- a status holds no token
+// @ts-expect-error -- a status contains no token
 status().accessToken;
 // @ts-expect-error -- there is no such state
 status().state === "refreshing";
@@ -72,7 +72,7 @@ new AuthError("NO_SESSION", "problem", "fix");
 // @ts-expect-error -- only this module makes its errors
 new ConfigError("INVALID_SETTING", "problem", "fix");
 declare const error: ConfigError;
-// @ts-expect-error -- a code of another class
+// @ts-expect-error -- the code belongs to another class
 error.code === "TIMEOUT";
 // @ts-expect-error -- codes are read-only
 error.code = "PERMISSION";
@@ -82,7 +82,7 @@ download("/v1/file", "file", { overwrite: true });
 downloadAll([], { at: 8 });
 // @ts-expect-error -- the property is notices
 status().notes;
-// @ts-expect-error -- no public option
+// @ts-expect-error -- random is not a public option
 createSession({ random: () => 0 });
 // @ts-expect-error -- the body is an array
 (await fetchJson<{ name: string }[]>("/v1/stations")).name;

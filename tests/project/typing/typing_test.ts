@@ -49,7 +49,7 @@ Deno.test("the compiler accepts all examples and notebooks, and rejects a wrong 
     ...Object.fromEntries(await notebookPrograms()),
     "wrong.ts": wrong,
   });
-  // An error may also name places in our own modules; the last one is the example.
+  // An error may also mention places in our own modules; the last place is in the example.
   const places = errors.split(/^(?:error: )?TS\d+ /m).slice(1)
     .map((error) => /([\w.]+\.ts):\d+:\d+$/m.exec(error)?.[1]);
   assertEquals([...new Set(places)], ["wrong.ts"], errors);

@@ -1,5 +1,5 @@
 /**
- * The command line in a console of Windows. `deno task windows` runs Deno for Windows on Linux under
+ * The command line in a Windows console. `deno task windows` runs Deno for Windows on Linux under
  * Wine; this file types from Linux, and `files_test.ts` runs inside Wine.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
@@ -23,7 +23,7 @@ interface Desk {
   login(...dialog: [awaited: string, answer: string][]): Promise<Seen>;
 }
 
-/** The command line in a console of Windows, whose settings lack user name and password. */
+/** Registers a test of the command line in a Windows console, without user name and password. */
 function consoleTest(name: string, use: (desk: Desk) => Promise<void>): void {
   testNeeding(lack, name, async () => {
     await using sandbox = await startSandbox();
@@ -46,12 +46,12 @@ function consoleTest(name: string, use: (desk: Desk) => Promise<void>): void {
   });
 }
 
-/** Wine loses input that arrives before the program first reads the console, unless it is raw. */
+/** Unless the terminal is raw, Wine loses input that arrives before the program first reads. */
 const LISTENING = ["sh", "-c", 'stty raw -echo; "$0" "$@"'];
 
 const ASKED = "(host set in .env):";
 
-consoleTest("login masks a password typed into a console of Windows", async (desk) => {
+consoleTest("login masks a password that is typed into a Windows console", async (desk) => {
   const seen = await desk.login([ASKED, `x\x7f${desk.password}\r`]);
   assertStringIncludes(seen.screen, "Signed in as ada");
   assertEquals(repeatedPart(seen.screen, [desk.password]), undefined);
@@ -59,7 +59,7 @@ consoleTest("login masks a password typed into a console of Windows", async (des
 });
 
 consoleTest(
-  "Ctrl-C in a console of Windows cancels the prompt before anything is sent",
+  "Ctrl-C in a Windows console cancels the prompt before anything is sent",
   async (desk) => {
     const seen = await desk.login([ASKED, "x\x03"]);
     assertEquals([seen.left, desk.sandbox.requests.length], [0, 0]);

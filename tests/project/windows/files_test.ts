@@ -36,7 +36,7 @@ function openElsewhere(path: string): Disposable {
 
 testNeeding(
   elsewhere,
-  "a .env is replaced once the editor that had it open closes it",
+  "renameOver() replaces a .env as soon as the editor that has it open closes it",
   () =>
     inFolder(async (folder) => {
       const [from, to] = [join(folder, "new"), join(folder, ".env")];
@@ -55,7 +55,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "login() warns if a program keeps the .env open, and the next save succeeds",
+  "login() warns if another program has the .env open, and a later save succeeds",
   async () => {
     await using world = portless({ file: true });
     await Deno.writeTextFile(world.envFile, "MINE=1\r\n");
@@ -77,7 +77,7 @@ testNeeding(
 
 testNeeding(
   elsewhere,
-  "all spellings of the path of a .env share one session",
+  "sessions share a .env even if they spell its path differently",
   () =>
     inFolder(async (top) => {
       const folder = join(top, "Jürgens Übung #1 100%");

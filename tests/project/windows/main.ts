@@ -17,7 +17,7 @@ async function copyIn(): Promise<void> {
       tar -cf - -T - | tar -xf - -C "$2"
     [ -d "$4" ] && cp -ru "$4" "$3/" || true`;
   const { root, repository, packages } = windowsRoot();
-  // Interrupted tests leave files there.
+  // Interrupted tests leave files in this folder.
   const temporary = `${root}/prefix/drive_c/users/root/AppData/Local/Temp`;
   const { denoDir } = JSON.parse(await output(Deno.execPath(), ["info", "--json"]));
   const folders = [REPOSITORY, repository, packages, `${denoDir}/npm`, temporary];
@@ -64,7 +64,7 @@ for (const args of [["task", "demo"], [...TESTS, ...tests]]) {
 }
 
 if (named.length === 0) {
-  // One file starts Deno for Windows itself; in the others, it replaces Deno.
+  // console_test.ts starts Deno for Windows itself; in the other files, it replaces Deno.
   const variables = [`TMPDIR=${windowsRoot().root}/tmp`, "TYPE_INTO=windows"];
   const filter = `--filter=${IN_A_CONSOLE.trim()}`;
   const typing: [string[], string[]][] = [

@@ -1,11 +1,11 @@
-/** Runs the commands of tests in Deno for Windows, in a console of Windows. */
+/** Runs the commands of tests in Deno for Windows, in a Windows console. */
 import { neededVariables } from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { windowsCommand, windowsRoot } from "../../support/windows_command.ts";
 
 /**
- * Wine loses input that arrives before the program first reads the console, unless it is raw. A wide
- * console does not fold lines, which tests compare.
+ * Unless the terminal is raw, Wine loses input that arrives before the program first reads. A wide
+ * console does not fold lines, so that tests can compare them.
  */
 const listening = (columns: number) =>
   `stty raw -echo rows 50 cols ${columns}; "$0" "$@"; code=$?; stty sane; exit $code`;

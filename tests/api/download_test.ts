@@ -76,7 +76,7 @@ Deno.test("download() survives dropped connections and expired tokens", () => {
     content,
     dropAfter: 1_000_000,
     headers: { "repr-digest": `sha-256=:${sha256(content)}:` },
-    // The token expires during each connection, so each second request is refused.
+    // The API refuses every other request, as if the token had expired during the one before.
     instead: (_, count) => count % 2 === 0 ? "401 Unauthorized" : undefined,
   }, async (world) => {
     const { server, get, folder, pauses } = world;
@@ -419,10 +419,14 @@ const diskErrors: [what: string, error: Error, shown: RegExp][] = [
     Object.assign(new TypeError("Invalid argument (os error 22)"), { code: "EINVAL" }),
     /^ConfigError: .*the file system refused to write it/,
   ],
-  ["a bug", new TypeError("x is not a function"), /^TypeError: x is not a function$/],
+  [
+    "a bug in this module",
+    new TypeError("x is not a function"),
+    /^TypeError: x is not a function$/,
+  ],
 ];
 for (const [what, error, shown] of diskErrors) {
-  test(`the error of download() shows why a file cannot be saved: ${what}`, {}, async ({ get }) => {
+  test(`download() shows why a file cannot be saved (cause: ${what})`, {}, async ({ get }) => {
     using _ = failing("syncData", error);
     assertMatch(`${await rejection(get())}`, shown);
   });

@@ -89,7 +89,7 @@ const rests: [string, before: Validators, after: Validators, isSame: boolean][] 
   ["only the strong ETag", strong, { etag: `"1"` }, true],
 ];
 for (const [what, before, after, isSame] of rests) {
-  Deno.test(`download() ${isSame ? "completes the file" : "starts over"} if the rest has ${what}`, () =>
+  Deno.test(`download() ${isSame ? "completes the file" : "starts over"} if the response with the rest has ${what}`, () =>
     saving(
       [firstHalf(before), rest(isSame ? OLD : NEW, HALF, after)],
       async ({ get, starts }) => {

@@ -215,7 +215,7 @@ Deno.test("doctor() does not fail if the base address of the API responds with a
   }
 });
 
-Deno.test("the session check shows the state and the next step", async () => {
+Deno.test("doctor() shows the state of the session and what to do next", async () => {
   await using world = portless();
   const { session, clock } = world;
   const check = async () => checkNamed("session", await session.doctor());

@@ -13,7 +13,7 @@ import {
   USERNAME,
 } from "../session/challenges/cases.ts";
 
-/** Works in a folder whose `.env` contains the user of a case. */
+/** Runs a test in a folder whose `.env` names the user of the given login case. */
 async function inWorld(
   user: ChallengeCase["user"],
   use: (world: CliWorld) => Promise<void>,

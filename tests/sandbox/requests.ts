@@ -31,7 +31,7 @@ export interface Answer {
   result: Record<string, string | number>;
 }
 
-/** The headers in section 4.1 of the API document. */
+/** The request headers that section 4.1 of the provider's API document requires. */
 export function vendorHeaders(operation = "InitiateAuth"): Record<string, string> {
   return {
     "x-vendor-target": `VendorIdentityProviderService.${operation}`,

@@ -1,9 +1,9 @@
 /**
- * Generates the two binary files that the sandbox's API serves, from its own weather:
+ * Generates the two binary files that the sandbox's API serves, from the sandbox's weather data:
  *
  *     deno run -A --lock=tests/deno.lock tests/sandbox/sample_files.ts
  *
- * The same weather and the same versions of the packages result in the same bytes.
+ * The same data and the same versions of the packages result in the same bytes.
  */
 import { fileURLToPath } from "node:url";
 import { parquetWriteBuffer } from "npm:hyparquet-writer@^0.17";

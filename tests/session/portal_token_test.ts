@@ -12,7 +12,7 @@ function refused(text: string): ConfigError {
 const BARE = jwt({ sub: "someone" });
 const written: [string, string][] = [
   ["as the portal copies it", `bearer ${BARE}`],
-  ["without the word bearer", BARE],
+  ["that lacks the word bearer", BARE],
   ["with a capital B", `Bearer ${BARE}`],
   ["as a whole header", `Authorization: bearer ${BARE}`],
   ["in double quotes", `"bearer ${BARE}"`],

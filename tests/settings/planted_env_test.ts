@@ -36,7 +36,7 @@ const places: Record<string, Place> = {
     marker: "deno.json",
     owner: STRANGER,
   },
-  "of another user behind a link": {
+  "of another user, reached through a link,": {
     planted: "notebooks/",
     work: "notebooks",
     marker: ".git",

@@ -159,7 +159,7 @@ for (const secrets of SECRETS) {
   );
 }
 
-Deno.test("a child process uses its parent's token and .env, even if the parent's save was undone", () =>
+Deno.test("a child process uses its parent's token and .env, even if the .env has lost the token", () =>
   inWorld(async ({ folder, own, run, token }) => {
     await writeEnv(folder, own);
     const child = `import { fetchJson } from ${JSON.stringify(MOD_PATH)};

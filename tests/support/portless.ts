@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sand
 
 /** A request to the token endpoint, as it was sent. */
 export interface Sent {
-  /** The flow of InitiateAuth, or the name of another operation. */
+  /** The AuthFlow of an InitiateAuth request; the operation of any other request. */
   readonly flow: string;
   readonly clientId: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -68,7 +68,10 @@ export interface Portless extends AsyncDisposable {
   logins(): number;
   /** Holds back the responses of the token endpoint from now on. */
   hold(): Held;
-  /** Another session in the same world, as of another account or of another process on the same file. */
+  /**
+   * Creates another session with the same provider, API and `.env`: it stands for another process,
+   * or for another account.
+   */
   another(options?: TestOptions): Session;
 }
 

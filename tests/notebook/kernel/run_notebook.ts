@@ -140,8 +140,9 @@ function withResults(notebook: Notebook, results: ReadonlyMap<CodeCell, CellResu
 }
 
 /**
- * Keeps the unstable outputs of the file if only amounts differ, so that an update does not change it
- * each time. They are kept or replaced together: one cell may count what another one has saved.
+ * Some outputs differ from run to run. If only their amounts differ, keeps those of the file, so
+ * that an update does not change the file each time. Keeps or replaces all of them together, because
+ * one cell may count what another cell saved.
  */
 function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
   const kept = structuredClone(shown);

@@ -77,7 +77,7 @@ const wordsOf = (command: string) => command === "fetch" ? ["fetch", "/v1/statio
 
 for (const command of COMMAND_FLAGS.keys()) {
   if (command === "sandbox") continue;
-  Deno.test(`${command} works with its documented flags and needs each of them`, () =>
+  Deno.test(`the command ${command} runs with its documented Deno flags and needs each of them`, () =>
     inCliWorld(async ({ run, flagsOf, envFile, folder, signIn }) => {
       await signIn();
       await expireToken(envFile);

@@ -9,7 +9,7 @@ import {
   rejection,
 } from "../../support/portless.ts";
 
-/** A provider that takes this time for each response and requires `steps` further steps. */
+/** A provider that takes `secondsEach` for a response and requires `steps` further steps. */
 function endless(secondsEach: number, options: PortlessOptions = {}, steps = Infinity): Portless {
   const world: Portless = portless({
     ...options,

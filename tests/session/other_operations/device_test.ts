@@ -35,7 +35,7 @@ function tracking(confirm: () => Response) {
 
 for (const UserConfirmationNecessary of [undefined, true]) {
   const consent = UserConfirmationNecessary ? "needs" : "does not need";
-  Deno.test(`a login confirms a device that ${consent} the user's consent`, async () => {
+  Deno.test(`login() confirms a device if the provider ${consent} the user's consent`, async () => {
     await using world = tracking(() => Response.json({ UserConfirmationNecessary }));
     const { state, warnings } = await world.session.login();
     assertEquals([state, warnings], ["valid", []]);

@@ -10,7 +10,7 @@ import { runProgram } from "./run_program.ts";
  */
 export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
 
-const LIMIT_MS = 1_000;
+const LIMIT_MS = 5_000;
 
 /**
  * Options and variables for git. Without them, the configuration of a repository could make git run

@@ -36,7 +36,8 @@ async function run(title: string, command: string[]): Promise<void> {
   // Deno's own pipes are sockets, to which programs under Wine cannot write.
   const piped = ["-o", "pipefail", "-c", '"$0" "$@" 2>&1 | cat', ...command];
   const child = new Deno.Command("bash", { args: piped, stdin: "null" }).spawn();
-  failed ||= !(await child.status).success;
+  const { success } = await child.status;
+  failed ||= !success;
 }
 
 await output(fileURLToPath(new URL("make_root.sh", import.meta.url)), [windowsRoot().root]);

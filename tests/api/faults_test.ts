@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { freePort } from "../support/free_port.ts";
 import { rejection, signedIn } from "../support/portless.ts";
+import { serveLocal } from "../support/local_server.ts";
 
 Deno.test("the caller's signal ends authFetch() while it waits for the response", async () => {
   const own = new AbortController();
@@ -17,9 +18,9 @@ Deno.test("the caller's signal ends authFetch() while it waits for the response"
 Deno.test("the caller's signal ends the reading of a body that stops arriving", async () => {
   const begun = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, begun);
+  await using server = serveLocal(begun);
   await using world = await signedIn({
-    session: { apiBaseUrl: `http://127.0.0.1:${server.addr.port}` },
+    session: { apiBaseUrl: server.origin },
     api: (request) => fetch(request),
   });
   const own = new AbortController();

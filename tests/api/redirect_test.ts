@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { rejection, signedIn, statusOf } from "../support/portless.ts";
 import type { SessionOptions } from "../../mod.ts";
+import { serveLocal } from "../support/local_server.ts";
 
 /** A request as a server received it. */
 async function seenIn({ method, url, headers, body }: Request) {
@@ -19,16 +20,12 @@ type Seen = Awaited<ReturnType<typeof seenIn>>;
 /** A server on a real port that records its requests. */
 function listen(answer: (seen: Seen, count: number) => Response) {
   const seen: Seen[] = [];
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+  const server = serveLocal(async (request) => {
     const one = await seenIn(request);
     seen.push(one);
     return answer(one, seen.length);
   });
-  return {
-    origin: `http://127.0.0.1:${server.addr.port}`,
-    seen,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
+  return { ...server, seen };
 }
 
 const redirect = (status: number, location: string) =>

@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { rejection, signedIn } from "../support/portless.ts";
+import { serveLocal } from "../support/local_server.ts";
 
 const URL_OF_API = "https://api.sandbox.example/v1/uploads";
 const MIB = 1024 * 1024;
@@ -57,13 +58,12 @@ Deno.test("authFetch() sends a Request again after a 401 if its stream is short 
 
 Deno.test("authFetch() sends the body of a Request with its length, even after a 401", async () => {
   const lengths: (string | null)[] = [];
-  const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
-  await using server = Deno.serve(options, async (request) => {
+  await using server = serveLocal(async (request) => {
     lengths.push(request.headers.get("content-length"));
     await request.text();
     return new Response("", { status: lengths.length % 2 === 1 ? 401 : 201 });
   });
-  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const { origin } = server;
   await using world = await signedIn({
     session: { apiBaseUrl: origin },
     api: (request) => fetch(request),

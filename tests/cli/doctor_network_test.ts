@@ -15,6 +15,7 @@ import {
 import { withEnvironment } from "../support/environment.ts";
 import { portless, type TestOptions, testSession } from "../support/portless.ts";
 import { errorAnswer, refusedConnection } from "../support/answers.ts";
+import { serveLocal } from "../support/local_server.ts";
 
 const { authUrl: _, ...WITHOUT_PROVIDER } = SETTINGS;
 const { apiBaseUrl: __, ...WITHOUT_API } = SETTINGS;
@@ -154,17 +155,16 @@ Deno.test("the token check says whether the API accepts a token that has not exp
 
 Deno.test("doctor() sends the token neither to a redirect's target nor to a forbidden API_BASE_URL", async () => {
   const tokens: string[] = [];
-  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-  await using elsewhere = Deno.serve(options, (request) => {
+  await using elsewhere = serveLocal((request) => {
     tokens.push(request.headers.get("authorization") ?? "none");
     return new Response();
   });
-  const location = `http://127.0.0.1:${elsewhere.addr.port}/`;
-  await using api = Deno.serve(options, ({ headers }) => {
+  const location = `${elsewhere.origin}/`;
+  await using api = serveLocal(({ headers }) => {
     const status = headers.has("authorization") ? 307 : 401;
     return new Response(null, { status, headers: { location } });
   });
-  const apiBaseUrl = `http://127.0.0.1:${api.addr.port}`;
+  const apiBaseUrl = api.origin;
   await withEnvironment({ ...NO_VARIABLES, AUTH_URL: undefined }, async () => {
     const session = createSession({ envFile: false, apiBaseUrl });
     await session.login({ portalToken: "bearer an-opaque-token" });

@@ -18,9 +18,8 @@ function inFetchWorld(
 ): Promise<void> {
   return inCliWorld(async (world) => {
     await world.signIn();
-    const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-    await using server = Deno.serve(options, handle);
-    const origin = `http://127.0.0.1:${server.addr.port}`;
+    await using server = serveLocal(handle);
+    const { origin } = server;
     await use({ ...world, origin, given: world.reaching(origin) });
   });
 }

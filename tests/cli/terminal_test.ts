@@ -19,6 +19,7 @@ import {
   type Seen,
   terminalTest,
 } from "../support/terminal.ts";
+import { serveLocal } from "../support/local_server.ts";
 
 const FIRST = "press Enter for user name and password:";
 const PORTAL = '"Copy Token" string:';
@@ -195,9 +196,8 @@ async function seenOfFetch(
   variables: Record<string, string> = {},
 ): Promise<Seen> {
   await desk.signIn();
-  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-  await using server = Deno.serve(options, respond);
-  const origin = `http://127.0.0.1:${server.addr.port}`;
+  await using server = serveLocal(respond);
+  const { origin } = server;
   const { env, ...given } = desk.reaching(origin);
   const all = { ...given, env: { ...env, ...variables } };
   return await desk.type(["fetch", origin, "-o", "zeros"], dialog, all);

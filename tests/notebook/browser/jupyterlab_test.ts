@@ -7,6 +7,7 @@ import { chromiumTest, openPage } from "../../support/browser.ts";
 import { assertReadable } from "../../support/contrast.ts";
 import { LabPage, noJupyterLab, startJupyterLab, type Theme } from "./jupyterlab.ts";
 import { SCREENSHOTS, SESSION_CELLS, signInWorld, walkThrough } from "./notebook_page.ts";
+import { serveLocal } from "../../support/local_server.ts";
 
 const GROUNDS = { Light: "light", Dark: "dark" } as const;
 
@@ -29,7 +30,7 @@ function heldFile(): AsyncDisposable & { readonly origin: string; release(): voi
   const released = Promise.withResolvers<void>();
   const half = new Uint8Array(50_000);
   const headers = { "content-length": "100000", "content-type": "application/octet-stream" };
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
+  const server = serveLocal(() => {
     const halves = async function* () {
       yield half;
       await released.promise;
@@ -38,11 +39,11 @@ function heldFile(): AsyncDisposable & { readonly origin: string; release(): voi
     return new Response(ReadableStream.from(halves()), { headers });
   });
   return {
-    origin: `http://127.0.0.1:${server.addr.port}`,
+    origin: server.origin,
     release: () => released.resolve(),
     async [Symbol.asyncDispose]() {
       released.resolve();
-      await server.shutdown();
+      await server[Symbol.asyncDispose]();
     },
   };
 }

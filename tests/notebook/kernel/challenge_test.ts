@@ -73,11 +73,9 @@ async function typeAt(kernel: Kernel, sandbox: Sandbox, turns: readonly Turn[]) 
   return { result, key };
 }
 
-/** Three cases: together they need each kind of masked prompt, an unmasked one, and a shown key. */
-const TYPED = /^a choice, and the code|, and an attribute$|^a new password, then the setup/;
-
 async function promptsForEachStep(kernel: Kernel): Promise<void> {
-  const cases = CHALLENGE_CASES.filter(({ title }) => TYPED.test(title));
+  // Together they need each kind of masked prompt, an unmasked one, and a shown key.
+  const cases = CHALLENGE_CASES.filter(({ typedIn }) => typedIn?.includes("kernel"));
   assertEquals(cases.length, 3);
   for (const { title, user, turns } of cases) {
     await atDesk(kernel, user, async (sandbox) => {

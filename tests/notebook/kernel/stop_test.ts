@@ -5,6 +5,7 @@ import { inFolder } from "../../support/child_deno.ts";
 import { needing, NO_SIGNALS } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
+import { serveLocal } from "../../support/local_server.ts";
 
 // Longer than the time limit of a cell, so that only Stop can end a call that hangs.
 const HANGING_MS = 600_000;
@@ -178,8 +179,8 @@ async function withEndlessBody(
     }, { highWaterMark: 0 });
     return new Response(body, { headers: { etag } });
   };
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, answer);
-  const origin = `http://127.0.0.1:${server.addr.port}`;
+  await using server = serveLocal(answer);
+  const { origin } = server;
   await run(
     kernel,
     `configure({ apiBaseUrl: "${origin}" });

@@ -46,18 +46,19 @@ await copyIn();
 const TESTS = ["test", "--lock=tests/deno.lock", "-A", "--quiet", "--no-check", "--seed=1"];
 /** Tests that do not depend on the system, or that need Linux. */
 const ELSEWHERE = [
-  ...["errors", "notebook/browser", "notebook/kernel", "sandbox", "session/cluster"],
-  "session/interleavings_test.ts",
-  ...[
-    "bench_test.ts",
-    "container",
-    "layers_test.ts",
-    "release",
-    "typing",
-    "windows/console_test.ts",
-  ]
-    .map((name) => `project/${name}`),
-].map((name) => `tests/${name}`);
+  "tests/errors",
+  "tests/notebook/browser",
+  "tests/notebook/kernel",
+  "tests/project/bench_test.ts",
+  "tests/project/container",
+  "tests/project/layers_test.ts",
+  "tests/project/release",
+  "tests/project/typing",
+  "tests/project/windows/console_test.ts",
+  "tests/sandbox",
+  "tests/session/cluster",
+  "tests/session/interleavings_test.ts",
+];
 const named = Deno.args;
 const tests = named.length > 0 ? named : ["--parallel", `--ignore=${ELSEWHERE}`, "tests"];
 for (const args of [["task", "demo"], [...TESTS, ...tests]]) {

@@ -28,8 +28,10 @@ export interface ChallengeCase {
   readonly title: string;
   readonly user: Pick<NewUser, "challenge" | "email" | "phone">;
   readonly turns: readonly Turn[];
-  /** The title of a case that the user completes first. */
-  readonly before?: string;
+  /** The steps of an earlier login of this user. */
+  readonly earlier?: readonly Turn[];
+  /** Where a test also types the answers into a real front end. */
+  readonly typedIn?: readonly ("terminal" | "kernel")[];
 }
 
 /** The user name in all cases. */
@@ -83,7 +85,8 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [newPassword],
   },
   {
-    title: "a new password that the policy accepts on retry, and an attribute",
+    title: "a new password, accepted at the second attempt, and an attribute",
+    typedIn: ["terminal", "kernel"],
     user: { challenge: "NEW_PASSWORD_REQUIRED" },
     turns: [
       {
@@ -115,10 +118,16 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   },
   {
     title: "a choice, and the code by the chosen method",
+    typedIn: ["kernel"],
     user: { challenge: "SELECT_MFA_TYPE", phone, email },
     turns: [select("EMAIL_OTP", "1 SOFTWARE_TOKEN_MFA, 2 SMS_MFA, 3 EMAIL_OTP"), mail],
   },
-  { title: "the setup of an app for codes", user: { challenge: "MFA_SETUP" }, turns: [setup] },
+  {
+    title: "the setup of an app for codes",
+    typedIn: ["terminal"],
+    user: { challenge: "MFA_SETUP" },
+    turns: [setup],
+  },
   {
     title: "a custom question with a wrong and a correct answer",
     user: { challenge: "CUSTOM_CHALLENGE" },
@@ -130,6 +139,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   },
   {
     title: "a new password, then the setup of an app for codes",
+    typedIn: ["kernel"],
     user: { challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"], email },
     turns: [
       newPassword,
@@ -143,7 +153,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   },
   {
     title: "a wrong code, a used code and the correct code",
-    before: "a code by e-mail",
+    earlier: [mail],
     user: { challenge: "EMAIL_OTP", email },
     turns: [
       { ...mail, answer: () => ({ EMAIL_OTP_CODE: "0" }) },
@@ -161,11 +171,6 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     ],
   },
 ];
-
-/** The turns of an earlier login, before those of the case. */
-export function earlierTurns({ before }: ChallengeCase): readonly Turn[] {
-  return CHALLENGE_CASES.find(({ title }) => title === before)?.turns ?? [];
-}
 
 /** The text that a person types for an answer: a new password twice, a choice by its number. */
 export function typedFor(answers: Answers): string[] {

@@ -11,6 +11,7 @@ import { linesOf, portless, signedIn } from "../../support/portless.ts";
 import { rounds } from "../../support/property.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { type ClientProcess, startClient } from "./client_process.ts";
+import { serveLocal } from "../../support/local_server.ts";
 
 const [PROCESSES, CALLS] = [rounds(3, 8), rounds(10, 50)];
 Deno.test(`${PROCESSES} processes with ${CALLS} calls each send one refresh for an expired token in their .env`, () =>
@@ -25,13 +26,11 @@ Deno.test("a refreshed session is saved before its new token is sent", async () 
   await inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     let client: ClientProcess | undefined;
-    const loopback = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-    await using api = Deno.serve(loopback, () => {
+    await using api = serveLocal(() => {
       client?.kill("SIGKILL");
       return new Response();
     });
-    const apiBaseUrl = `http://127.0.0.1:${api.addr.port}`;
-    await writeEnv(folder, variablesOf({ ...sandbox.settings, apiBaseUrl }));
+    await writeEnv(folder, variablesOf({ ...sandbox.settings, apiBaseUrl: api.origin }));
     const session = createSession({ envFile });
     for (let time = 0; time < 3; time++) {
       await session.login({ force: true });

@@ -64,8 +64,7 @@ export const STORAGE_CHECKS: Checks = {
   "version control": async ({ configuration: { settings } }) => {
     const { tokenFile } = settings;
     if (tokenFile === undefined || settings.file.problem) return undefined;
-    // If git hangs, each command takes a second until its time limit, so both commands run at the
-    // same time.
+    // If git hangs, each command runs until its time limit, so both commands run at the same time.
     const [tracking, ignored] = await Promise.all([
       gitTracking(tokenFile),
       gitIgnores(tokenFile),
@@ -73,12 +72,10 @@ export const STORAGE_CHECKS: Checks = {
     if (tracking === "outside") return undefined;
     const advice = ignoreAdvice(tokenFile);
     if (tracking === "tracked") {
+      const toIgnore = ignored ? "" : `${advice}; `;
       return fail(
         "git tracks the .env: the next commit would publish your tokens",
-        `run: ${untrackCommand(tokenFile)}; ${
-          ignored ? "" : `${advice}; `
-        }and log in again if it ` +
-          "was pushed",
+        `run: ${untrackCommand(tokenFile)}; ${toIgnore}and log in again if it was pushed`,
       );
     }
     if (tracking === "unknown" || ignored === undefined) {

@@ -13,14 +13,11 @@ const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** The tokens of a call, and values in its headers, its address and the address of a redirect. */
 export class CallSecrets {
-  readonly #given: readonly Secret[];
   readonly #tokens = new Set<Secret>();
-  #redirected: readonly Secret[] = [];
+  /** The address of the last response, if a redirect led to it. */
+  #redirectedTo = "";
 
-  constructor({ address, headers }: ApiRequest) {
-    const values = [...new URL(address).searchParams, ...headers];
-    this.#given = secretsIn(values.filter(([name]) => SECRET_NAME.test(name)));
-  }
+  constructor(private readonly request: ApiRequest) {}
 
   /** Adds tokens that the call sends. */
   add({ accessToken, refreshToken }: Tokens): void {
@@ -28,10 +25,9 @@ export class CallSecrets {
     if (refreshToken) this.#tokens.add(refreshToken);
   }
 
-  /** Adds the values in the address of the last response, if a redirect led to the address. */
+  /** Notes the response whose text is quoted next. */
   noteResponse({ redirected, url }: Response): void {
-    const query = redirected ? URL.parse(url)?.searchParams : undefined;
-    this.#redirected = secretsIn([...query ?? []]);
+    this.#redirectedTo = redirected ? url : "";
   }
 
   /**
@@ -57,11 +53,11 @@ export class CallSecrets {
   }
 
   #all(): Secret[] {
-    return [...this.#tokens, ...this.#given, ...this.#redirected];
+    const { address, headers } = this.request;
+    const given = [...new URL(address).searchParams, ...headers]
+      .filter(([name]) => SECRET_NAME.test(name));
+    const redirected = URL.parse(this.#redirectedTo)?.searchParams ?? [];
+    const values = [...given, ...redirected].filter(([, value]) => value.length >= SHORTEST_SECRET);
+    return [...this.#tokens, ...values.map(([, value]) => new Secret(value))];
   }
-}
-
-function secretsIn(values: readonly [name: string, value: string][]): Secret[] {
-  return values.filter(([, value]) => value.length >= SHORTEST_SECRET)
-    .map(([, value]) => new Secret(value));
 }

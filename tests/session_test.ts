@@ -61,8 +61,11 @@ for (const [what, other, reason] of OTHER_ACCOUNTS) {
     const { state, notices: [notice] } = session.status();
     assertEquals([state, notice?.code], ["none", "STORED_IGNORED"]);
     assertMatch(notice?.problem ?? "", reason);
-    for (const call of [session.refresh(), session.authFetch("/v1/whoami")]) {
-      const { code, message } = await rejection(call);
+    const errors = await Promise.all([
+      rejection(session.refresh()),
+      rejection(session.authFetch("/v1/whoami")),
+    ]);
+    for (const { code, message } of errors) {
       assertEquals(code, "NO_SESSION");
       assertMatch(message, reason);
     }

@@ -107,15 +107,14 @@ Deno.test("a call whose signal is already aborted sends nothing", async () => {
   await using world = await signedIn();
   const signal = AbortSignal.abort(new Error("never mind"));
   const { refresh, login, accessToken, authFetch, logout } = world.session;
-  for (
-    const call of [
-      refresh({ signal }),
-      login({ force: true, signal }),
-      accessToken({ minValidSeconds: 3_000, signal }),
-      authFetch("/v1/whoami", { signal }),
-      logout({ signal }),
-    ]
-  ) assertEquals((await rejection(call)).message, "never mind");
+  const errors = await Promise.all([
+    rejection(refresh({ signal })),
+    rejection(login({ force: true, signal })),
+    rejection(accessToken({ minValidSeconds: 3_000, signal })),
+    rejection(authFetch("/v1/whoami", { signal })),
+    rejection(logout({ signal })),
+  ]);
+  for (const { message } of errors) assertEquals(message, "never mind");
   // Any request that would still be started has been started by now.
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals([world.sent.length, world.called.length], [1, 0]);

@@ -79,8 +79,8 @@ export const coldStart: Part = async (effort) => {
       ],
       targets: [
         ...ratioTarget("login, released file, over bare fetch", login.get(RELEASED), 1.5),
-        ...ratioTarget("resume, released file, over bare fetch", resume.get(RELEASED), 1.08),
-        ...ratioTarget("resume, source, over bare fetch", resume.get(SOURCE), 1.35),
+        ...ratioTarget("resume, released file, over bare fetch", resume.get(RELEASED), 1.06),
+        ...ratioTarget("resume, source, over bare fetch", resume.get(SOURCE), 1.4),
         ...ratioTarget(
           "login: AWS SDK over released file",
           besideOurs.get("AWS SDK"),

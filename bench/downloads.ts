@@ -18,19 +18,27 @@ export const downloads: Part = async (effort) => {
   await using server = await startServer<{ origin: string }>("file_server.ts");
   const { origin } = server.hello;
   const sets = [
-    { name: "files of 20 kB", count: scaled(2_000, effort), path: "20000", full: 12 },
+    // No target: bench/README.md explains why a single thread needs about four times as long.
+    {
+      name: "files of 20 kB",
+      count: scaled(2_000, effort),
+      path: "20000",
+      full: 12,
+      most: undefined,
+    },
     {
       name: "files of 20 kB, each sent after 10 ms",
       count: scaled(500, effort),
       path: "20000/10",
       full: 6,
+      most: 1.15,
     },
-    { name: "files of 50 MB", count: scaled(20, effort), path: "50000000", full: 6 },
+    { name: "files of 50 MB", count: scaled(20, effort), path: "50000000", full: 6, most: 1.15 },
   ];
   const tables: Table[] = [];
   const targets: Target[] = [];
   const data: Record<string, unknown> = {};
-  for (const { name, count, path, full } of sets) {
+  for (const { name, count, path, full, most } of sets) {
     const title = `Downloads: ${count.toLocaleString("en-US")} ${name}`;
     const samples = await measure(`${origin}/${path}`, count, rounds(full, effort), effort.peers);
     const reference = effort.peers ? CURL : LOOP;
@@ -50,8 +58,8 @@ export const downloads: Part = async (effort) => {
       ],
     });
     data[title] = [...compared];
-    if (!effort.peers) continue;
-    targets.push(...ratioTarget(`${title}, over ${CURL}`, compared.get(OURS), 1.15));
+    if (!effort.peers || most === undefined) continue;
+    targets.push(...ratioTarget(`${title}, over ${CURL}`, compared.get(OURS), most));
   }
   const memory = await memoryTable(scaled(MOST_KEPT, effort));
   return { part: "downloads", tables: [...tables, memory], targets, data };

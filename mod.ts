@@ -28,11 +28,11 @@ export {
 export type { Download, DownloadOptions } from "./src/api/download/download.ts";
 export type {
   DownloadAllOptions,
-  DownloadItem,
   Downloads,
   DownloadsProgress,
   FailedDownload,
 } from "./src/api/download/download_all.ts";
+export type { DownloadItem } from "./src/api/download/items.ts";
 export type { DownloadProgress } from "./src/api/download/transfer.ts";
 export type { FetchJsonInit } from "./src/api/fetch_json.ts";
 export type { Check, Diagnosis } from "./src/show/diagnosis.ts";

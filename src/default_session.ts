@@ -1,5 +1,6 @@
 import type { Download, DownloadOptions } from "./api/download/download.ts";
-import type { DownloadAllOptions, DownloadItem, Downloads } from "./api/download/download_all.ts";
+import type { DownloadAllOptions, Downloads } from "./api/download/download_all.ts";
+import type { DownloadItem } from "./api/download/items.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
 import { displayableSession } from "./show/displayable.ts";

@@ -1,6 +1,6 @@
 import { UsageError } from "./output.ts";
 import { readInputText } from "./input.ts";
-import type { DownloadItem } from "../api/download/download_all.ts";
+import type { DownloadItem } from "../api/download/items.ts";
 
 /**
  * Reads a list of downloads: one path or URL per line, optionally followed by the name under which

@@ -1,7 +1,7 @@
 /**
  * Downloads one file. `transfer.ts` sends requests until the file is complete, `part.ts` writes the
  * bytes, and `version.ts` reads the headers that describe the file. `download_all.ts` downloads
- * many files. A download knows no session, only its `Api`.
+ * many files, and `items.ts` checks their list. A download knows no session, only its `Api`.
  */
 import type { Api } from "../api.ts";
 import { CheckedCall } from "../checked_call.ts";

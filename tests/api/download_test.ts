@@ -269,6 +269,18 @@ test(
   },
 );
 
+for (const [method, times, often] of [["GET", 6, "six times"], ["POST", 1, "once"]] as const) {
+  test(
+    `download() sends a ${method} at most ${often} if the API only responds with 503`,
+    { instead: (_, count) => count < 20 ? "503 Busy" : undefined },
+    async ({ server, get, folder }) => {
+      const error = await rejection(get({ init: { method } })) as ApiError;
+      assertEquals([error.code, error.status, server.asked.length], ["API_STATUS", 503, times]);
+      assertEquals(namesIn(folder), []);
+    },
+  );
+}
+
 test("download() keeps its .part file if the API returns a login page instead of the rest", {
   dropAfter: 100_000,
 }, async (world) => {

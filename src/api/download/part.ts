@@ -259,7 +259,6 @@ class Part {
    * Appends bytes. Writes synchronously, so that no write is in progress when Stop ends the call.
    */
   write(bytes: Uint8Array): void {
-    this.#checkOpen();
     const { file } = this.opened;
     for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
     this.size += bytes.length;
@@ -305,7 +304,8 @@ class Part {
     // Waiting for the disk takes long, so only this call is asynchronous. The other file operations
     // are faster as synchronous calls.
     await this.opened.file.syncData();
-    this.#checkOpen();
+    // After a release, another download may have opened the part.
+    if (!openParts.has(this)) throw ended();
     const kept = this.keepFound();
     if (kept !== undefined) return kept;
     const { part, target, mode } = this.place;
@@ -328,10 +328,6 @@ class Part {
     this.#removeNote();
     remove(this.place.part);
     this.#close();
-  }
-
-  #checkOpen(): void {
-    if (!openParts.has(this)) throw ended();
   }
 
   #close(): void {

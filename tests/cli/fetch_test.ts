@@ -250,6 +250,11 @@ Deno.test("fetch reports a failure in one sentence without a stack", () =>
         /Cannot read the file nothing\.json given with --data: it does not exist; check/,
       ],
       [
+        ["/x", "-d", "@."],
+        1,
+        /Cannot read the file given with --data: \w[^:]+\(os error \d+\); check/,
+      ],
+      [
         [CSV, "-o", "x.csv"],
         1,
         /x\.csv: --allow-write=\. is missing; add .*explain PERMISSION\)/,

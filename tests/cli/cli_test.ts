@@ -204,6 +204,10 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     const { error } = JSON.parse((await run(["token", "--json"])).stderr);
     assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
+    await writeEnv(folder, { ...others, ACCESS_TOKEN: "opaque" });
+    const { code, stderr } = await run(["refresh"]);
+    assertEquals(code, 3);
+    assertMatch(stderr, /run platform-auth login --force .*explain CANNOT_REFRESH\)\n$/);
   }));
 
 const FULL = "/dev/full";

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { createSession, type LogEvent } from "../../mod.ts";
+import { writeLine } from "../../src/platform/log_line.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { refusedConnection } from "../support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
@@ -189,6 +190,53 @@ Deno.test("the session ignores the errors of a `log` function", async () => {
   assertEquals(await statusOf(world.session.authFetch("/v1/stations")), 200);
   assertEquals((await world.session.logout()).ended, "provider");
   assert(calls > 3);
+});
+
+const refresh = { event: "refresh", reason: "due", outcome: "served", milliseconds: 9 } as const;
+const request = {
+  event: "request",
+  to: "provider",
+  method: "POST",
+  url: "https://provider.example/",
+  milliseconds: 12.4,
+  attempt: 1,
+} as const;
+const lines: [LogEvent, line: string][] = [
+  [
+    { event: "settings", file: "/a/.env", exists: true, origins: { A: "file", B: "option" } },
+    "settings  /a/.env: A; option: B",
+  ],
+  [{ event: "settings", exists: false, origins: {} }, "settings  no .env"],
+  [refresh, "refresh   due (no valid token): done by another process in 9 ms"],
+  [
+    { ...refresh, reason: "rejected", outcome: "SERVER_ERROR", milliseconds: 1_260 },
+    "refresh   rejected (the API responded with 401): failed with SERVER_ERROR in 1.3 s",
+  ],
+  [{ event: "login", outcome: "kept" }, "login     kept the valid session"],
+  [{ event: "logout", outcome: "everywhere" }, "logout    on all devices"],
+  [
+    { ...request, flow: "refresh", status: 200 },
+    "request   POST https://provider.example/ (refresh) 200 in 12 ms",
+  ],
+  [
+    { ...request, error: "API_UNREACHABLE", milliseconds: 61_000, attempt: 2 },
+    "request   POST https://provider.example/ API_UNREACHABLE in 61 s, attempt 2",
+  ],
+  [{ event: "pause", pauseMs: 250, reason: "status 503" }, "pause     250 ms (status 503)"],
+  [{ event: "lock", waitedMs: 4, isHeld: true }, "lock      obtained after 4 ms"],
+  [{ event: "lock", waitedMs: 3_000, isHeld: false }, "lock      not obtained after 3.0 s"],
+];
+
+Deno.test("the log on standard error has one line for each event", () => {
+  const { error } = console;
+  const written: string[] = [];
+  console.error = (line: string) => void written.push(line.replace("\r\u001b[K", ""));
+  try {
+    for (const [event] of lines) writeLine(event);
+  } finally {
+    console.error = error;
+  }
+  assertEquals(written, lines.map(([, line]) => `platform-auth: ${line}`));
 });
 
 Deno.test("status() has a notice about an unknown value of AUTH_LOG", async () => {

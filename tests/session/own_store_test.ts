@@ -325,17 +325,19 @@ Deno.test("doctor() changes nothing in a store that treats undefined as a deleti
   }));
 
 Deno.test("doctor() reports whether the store can be read, locked and written", () =>
-  sharing(async ({ table, one }) => {
-    const storeCheck = async () => {
-      const { checks } = await one.doctor();
-      const { level, message } = checks.find(({ name }) => name === "store") ?? {};
+  sharing(async ({ table, one, other }) => {
+    const check = async (session: Session, wanted: string) => {
+      const { checks } = await session.doctor();
+      const { level, message } = checks.find(({ name }) => name === wanted) ?? {};
       return [level, message];
     };
+    const storeCheck = () => check(one, "store");
     assertEquals(await storeCheck(), ["ok", "reachable, with no session"]);
     await one.login();
     const { record } = table;
     assertEquals(await storeCheck(), ["ok", "reachable, with a session"]);
     assertEquals(table.record, record);
+    assertEquals((await check(other, "session"))[0], "ok", "a session that has not read it yet");
     for (const part of ["onRead", "onStore", "onLock"] as const) {
       table[part] = away;
       assertEquals((await storeCheck())[0], "fail", part);

@@ -488,7 +488,7 @@ function endedByLogin(): AuthError {
   return new ProviderError(
     "TIMEOUT",
     "Cannot refresh the session: there was no response for 3 seconds while a login was waiting",
-    "log in again: the new login replaces the session",
+    "try again once the login has ended",
   );
 }
 

@@ -240,7 +240,7 @@ function unusable(path: string, why: string): ConfigError {
       inProgram:
         "set envFile (AUTH_ENV_FILE) to another file, or keep the session in memory only " +
         "with envFile: false (AUTH_ENV_FILE=false)",
-      inTerminal: "pass another file with --env-file",
+      inTerminal: "move it away, or pass another file with --env-file",
     }],
   );
 }

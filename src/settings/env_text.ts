@@ -92,7 +92,8 @@ function endOfEntries(text: string): number {
     if (/^[ \t]+(#[^=]*)?\r?$|^[^#=]*=[ \t]+\r?$/.test(line)) at = start;
     else if (!/^\r?$|^#/.test(line)) break;
   }
-  return at;
+  // Nothing precedes a byte order mark.
+  return text.startsWith(BOM) ? Math.max(at, BOM.length) : at;
 }
 
 /**

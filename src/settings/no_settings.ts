@@ -77,12 +77,9 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
   const own = ownEnvFile();
   const ownFolder = own === undefined ? [] : [folderOf(own)];
   const mayReadOwn = own !== undefined && mayRead(own);
-  // The search ends below the first folder that cannot be read.
-  const [last = ""] = searched.slice(-1);
-  const [, above = last] = foldersUp(last);
-  const isCutOff = mayRead(last) && !isProjectRoot(last) && !mayRead(above);
+  const end = unreadableAbove(searched);
   const folders = [...searched, ...(mayReadOwn ? ownFolder : [])].map(withoutSlash);
-  const unreadable = [...(isCutOff ? [above] : []), ...(mayReadOwn ? [] : ownFolder)];
+  const unreadable = [...(end ? [end] : []), ...(mayReadOwn ? [] : ownFolder)];
   const problem = `no .env was found in ${folders.join(", ")}`;
   const file = { inProgram: `in ${ENV_FILE_VARIABLE}`, inTerminal: "with --env-file" };
   if (unreadable.length === 0) {
@@ -96,6 +93,15 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
       file,
     ],
   };
+}
+
+/** Returns the folder at which the search for a project root ended, because it cannot be read. */
+function unreadableAbove([here = ""]: readonly string[]): string | undefined {
+  for (const folder of foldersUp(here)) {
+    if (!mayRead(folder)) return folder === here ? undefined : folder;
+    if (isProjectRoot(folder)) return undefined;
+  }
+  return undefined;
 }
 
 function withoutSlash(folder: string): string {

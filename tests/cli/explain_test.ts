@@ -36,3 +36,11 @@ Deno.test("explain lists all codes, and has a text for each", async () => {
     assert(explained.text.length > 40 && !/^#|\]\(/m.test(explained.text), explained.text);
   }
 });
+
+Deno.test("explain accepts every status that an error can have", async () => {
+  const { text = "" } = await answerOf("explain", "API_STATUS");
+  for (const status of ["304", "418", "599"]) {
+    const explained = (await answerOf("explain", status)).text;
+    assertEquals(explained, text.replace("API_STATUS", status));
+  }
+});

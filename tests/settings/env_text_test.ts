@@ -22,6 +22,12 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "A=1\nACCESS_TOKEN=a.b-c==\nREFRESH_TOKEN=r/s+1\n",
   ],
   ["keeps a byte order mark", "\ufeffA=1\nB=2\n", new Map([["A", "3"]]), "\ufeffA=3\nB=2\n"],
+  [
+    "writes after a byte order mark, even before a value of blanks",
+    "\ufeffA= \n# later\n",
+    TOKEN,
+    "\ufeffACCESS_TOKEN=new\nA= \n# later\n",
+  ],
   ["writes after a lone byte order mark", "\ufeff", TOKEN, "\ufeffACCESS_TOKEN=new\n"],
   [
     "keeps the CRLF of other lines",

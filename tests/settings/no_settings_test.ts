@@ -58,13 +58,17 @@ Deno.test("without a .env, every message contains the searched folders and the n
     assertEquals(found.notices, [["NO_SETTINGS", "note", problem, login]]);
     assertStringIncludes(found.card, `next: ${login}\n`);
     assertStringIncludes(found.card, `session: ${problem}`);
-    const flags = ["--allow-env", "--allow-read=."];
-    const { token } = await messagesIn(`${root}/sub`, env, flags);
-    assertStringIncludes(
-      token,
-      `(no .env was found in ${join(root, "sub")}, and --allow-read=${root},${own} is missing to ` +
-        `search further); add --allow-read=${root},${own} if the .env is there; otherwise, run `,
-    );
+    const inner = join(root, "sub", "inner");
+    await Deno.mkdir(inner);
+    for (const cwd of [join(root, "sub"), inner]) {
+      const flags = ["--allow-env", `--allow-read=${join(root, "sub")}`];
+      const { token } = await messagesIn(cwd, env, flags);
+      assertStringIncludes(
+        token,
+        `(no .env was found in ${cwd}, and --allow-read=${root},${own} is missing to search ` +
+          `further); add --allow-read=${root},${own} if the .env is there; otherwise, run `,
+      );
+    }
   }));
 
 const places = [

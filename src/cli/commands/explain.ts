@@ -15,7 +15,7 @@ export async function run({ word }: Given): Promise<Answer> {
   const texts = new Map([...sectionsOf(page), ...Object.entries(NOTICES)]);
   if (word === undefined) return listOf(texts);
   const code = word.toUpperCase().replaceAll("-", "_");
-  const text = texts.get(code) ?? (/^[45]\d\d$/.test(code) ? texts.get("API_STATUS") : undefined);
+  const text = texts.get(code) ?? (/^[345]\d\d$/.test(code) ? texts.get("API_STATUS") : undefined);
   if (text !== undefined) return { value: { code, text }, text: `${code}\n\n${text}` };
   const meant = closest(code, [...texts.keys()]);
   const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;

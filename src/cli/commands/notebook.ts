@@ -20,7 +20,7 @@ export async function run({ word: file = DEFAULT_FILE }: Given): Promise<Answer>
   const specifier = await create(file);
   // A user of the npm package may not have the `deno` command, so the text explains how to install
   // it.
-  const install = specifier.startsWith("npm:") ? "npm install -g deno, then " : "";
+  const install = specifier.startsWith("npm:") ? "npm install -g deno\n" : "";
   return {
     value: { file: filePath(fileUrl(file)), import: specifier },
     text: `Wrote ${file}, which imports ${specifier}

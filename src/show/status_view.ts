@@ -58,8 +58,7 @@ function secondsLeft({ accessTokenExpiresAt: end, asOf }: SessionStatus): number
 /** The remaining share of the token's lifetime, if lifetime and expiry are known. */
 function shareLeft(status: SessionStatus): number | undefined {
   const { state, accessTokenLifetimeSeconds: lifetime } = status;
-  const seconds = secondsLeft(status);
-  return state === "valid" && seconds > 0 && lifetime ? Math.min(1, seconds / lifetime) : undefined;
+  return state === "valid" && lifetime ? Math.min(1, secondsLeft(status) / lifetime) : undefined;
 }
 
 function headline({ state, username, provider }: SessionStatus): string {

@@ -1,7 +1,6 @@
 /** The completion scripts, in the shells themselves. */
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { inFolder } from "../support/child_deno.ts";
 import { lackOf, needing, NO_SHELL, subject } from "../support/needs.ts";
 import { answerOf } from "./answer_of.ts";
 
@@ -62,12 +61,13 @@ subject(NO_SHELL, "completion in shells", (test) => {
   });
 
   test({
-    ...needing(lacks.zsh, "zsh accepts its completion script"),
-    fn: () =>
-      inFolder(async (folder) => {
-        await Deno.writeTextFile(`${folder}/script`, await scriptOf("zsh"));
-        assertEquals(await output("zsh", ["-n", `${folder}/script`]), "");
-      }),
+    ...needing(lacks.zsh, "zsh completes platform-auth with the function of its script"),
+    fn: async () => {
+      const script = `autoload -U compinit && compinit -D -u; eval "$(cat)"
+        print -r -- $_comps[platform-auth]`;
+      const text = await output("zsh", ["-f", "-c", script], await scriptOf("zsh"));
+      assertEquals(text, "_bash_complete -o default -F _platform_auth\n");
+    },
   });
 
   test({

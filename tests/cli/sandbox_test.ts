@@ -33,6 +33,7 @@ async function withSandbox(
   cwd: string,
   work?: () => Promise<void>,
   further: string[] = [],
+  signal: Deno.Signal = "SIGINT",
 ): Promise<Outcome> {
   const args = ["sandbox", "--port", "0", "--write-env", ".", ...further];
   await using sandbox = command(cwd, ...args).spawn();
@@ -42,7 +43,7 @@ async function withSandbox(
     printed += text;
     if (!printed.includes("Ctrl+C")) continue;
     await work?.();
-    sandbox.kill("SIGINT");
+    sandbox.kill(signal);
   }
   const { code } = await sandbox.status;
   // Windows has no signal at which a process could clean up: the process is terminated.
@@ -83,12 +84,21 @@ Deno.test("sandbox --user adds accounts, whose settings work in a new folder", (
   inFolder(async (folder) => {
     const names: string[] = [];
     const students = [["ada", "analytical:engine"], ["ben", "Sandbox-Entry-1"]];
-    const { code, printed } = await withSandbox(folder, async () => {
-      for (const [username = "", password = ""] of students) {
-        const session = createSession({ envFile: `${folder}/lesson/one/.env`, username, password });
-        names.push((await session.login({ force: true })).username ?? "");
-      }
-    }, ["--user", "ada:analytical:engine", "--user=ben", "--write-env", "lesson/one"]);
+    const { code, printed } = await withSandbox(
+      folder,
+      async () => {
+        for (const [username = "", password = ""] of students) {
+          const session = createSession({
+            envFile: `${folder}/lesson/one/.env`,
+            username,
+            password,
+          });
+          names.push((await session.login({ force: true })).username ?? "");
+        }
+      },
+      ["--user", "ada:analytical:engine", "--user=ben", "--write-env", "lesson/one"],
+      "SIGTERM",
+    );
     assertEquals([code, names], [0, ["ada", "ben"]]);
     assertMatch(printed, /The settings are in \S+one\S\.env[^]*^Further accounts: ada, ben$/m);
     const { code: refused, stderr } = await command(folder, "sandbox", "--port=0", "--user=student")

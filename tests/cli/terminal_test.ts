@@ -84,15 +84,18 @@ deskTest("fetch indents JSON in a terminal, but not in a pipe", async (desk) => 
 });
 
 deskTest(
-  "login prompts for the user name, and for the password with hidden input",
+  "login prompts for the user name, and shows only stars for the password",
   async (desk) => {
     const seen = await desk.type(["login"], [
       [FIRST, "\r"],
       [NAME, "ada\r"],
+      [PASSWORD, " "],
       // Backspace removes the last letter.
-      [PASSWORD, `${desk.password}é\x7f\r`],
+      ["*", `${desk.password.slice(1)}é\x7f`],
+      ["**", "\r"],
     ]);
     assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(host set in \.env\): /);
+    assertEquals(seen.screen.replace(/[^*]/g, "").length, 24, "24 stars at most");
     assertStringIncludes(seen.screen, "Signed in as ada");
     assertHides(seen, desk);
     assertEnded(seen);

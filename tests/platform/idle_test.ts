@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
+import { idleTimeout } from "../../src/platform/idle.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 
@@ -154,6 +155,11 @@ Deno.test("idleTimeoutMs: 0 switches the idle timeout off", () =>
     assertEquals(await session.fetchJson("/x", { idleTimeoutMs: 0 }), 1);
     assertEquals(timers.asked, []);
   }));
+
+Deno.test("an idle timeout that is too long for a timer switches it off", () => {
+  const longest = 2 ** 31 - 1;
+  assertEquals([longest, longest + 1, Infinity].map((ms) => idleTimeout(ms)), [longest, 0, 0]);
+});
 
 Deno.test("no timer of a finished call keeps the process alive", async () => {
   const listeners = new Set<unknown>();

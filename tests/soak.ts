@@ -11,7 +11,6 @@ const TESTS = [
   "tests/session/cluster/workers_test.ts",
   "tests/settings/env_text_test.ts",
   "tests/provider/random_answers_test.ts",
-  "tests/session/processes/download_test.ts",
   "tests/session/processes/processes_test.ts",
   "tests/session/interleavings_test.ts",
 ];

@@ -154,22 +154,3 @@ Deno.test("idleTimeoutMs: 0 switches the idle timeout off", () =>
     assertEquals(await session.fetchJson("/x", { idleTimeoutMs: 0 }), 1);
     assertEquals(timers.asked, []);
   }));
-
-Deno.test("no timer of a finished call keeps the process alive", async () => {
-  const listeners = new Set<unknown>();
-  await using world = await signedIn({
-    api: () => Response.json({ rows: 3 }),
-    session: {
-      // AbortSignal.timeout() keeps the process alive as long as the signal has a listener.
-      timeout() {
-        const { signal } = new AbortController();
-        return Object.assign(signal, {
-          addEventListener: (_: string, listener: unknown) => listeners.add(listener),
-          removeEventListener: (_: string, listener: unknown) => listeners.delete(listener),
-        });
-      },
-    },
-  });
-  assertEquals(await world.session.fetchJson("/v1/whoami"), { rows: 3 });
-  assertEquals(listeners.size, 0);
-});

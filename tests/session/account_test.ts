@@ -48,6 +48,7 @@ Deno.test("login() replaces a portal token that the API rejected", async () => {
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.sandbox.expireAccessTokens();
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  assertEquals([world.called.length, world.sent.length], [1, 0], "nothing is refreshed");
   const { state, warnings } = world.session.status();
   assertEquals([state, warnings], ["rejected", []], "no warning about its remaining minutes");
   assertEquals((await world.session.login()).source, "password");

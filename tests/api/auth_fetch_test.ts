@@ -159,14 +159,6 @@ Deno.test("authFetch() closes the connection of a 401 if the provider rejects th
   assertEquals(canceled, 1);
 });
 
-Deno.test("authFetch() returns a 401 unchanged if the token cannot be refreshed", async () => {
-  await using world = portless();
-  await world.session.login({ portalToken: await world.sandbox.portalToken() });
-  world.sandbox.expireAccessTokens();
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
-  assertEquals([world.called.length, world.sent.length], [1, 0]);
-});
-
 Deno.test("authFetch() passes on the error of a custom fetch, unless the error contains the token", async () => {
   let failure = new Error("no answer");
   await using world = await signedIn({

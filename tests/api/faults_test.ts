@@ -1,5 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { freePort } from "../support/free_port.ts";
+import { assertEquals } from "@std/assert";
 import { rejection, signedIn } from "../support/portless.ts";
 import { serveLocal } from "../support/local_server.ts";
 
@@ -27,14 +26,4 @@ Deno.test("the caller's signal ends the reading of a body that stops arriving", 
   const response = await world.session.authFetch("/v1/whoami", { signal: own.signal });
   own.abort(new Error("enough"));
   assertEquals((await rejection(response.text())).message, "enough");
-});
-
-Deno.test("the error of authFetch() says that the API refused the connection", async () => {
-  await using world = await signedIn({
-    session: { apiBaseUrl: `http://127.0.0.1:${freePort()}` },
-    api: (request) => fetch(request),
-  });
-  const error = await rejection(world.session.authFetch("/v1/whoami?key=hidden"));
-  assertEquals([error.name, error.code], ["TypeError", "API_UNREACHABLE"]);
-  assertMatch(error.message, /\/v1\/whoami \(the connection was refused\);/);
 });

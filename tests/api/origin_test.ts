@@ -168,20 +168,6 @@ Deno.test("an origin added to the .env is allowed from the next call on", async 
   assertEquals((await session.authFetch(url)).status, 200);
 });
 
-Deno.test("after the .env switches accounts, the new account's API never receives the old token", async () => {
-  await using world = portless({ file: true, api: () => new Response("") });
-  const { allowedOrigins: _, apiBaseUrl: __, clientId, ...open } = world.options;
-  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`, { append: true });
-  const session = createSession(open);
-  await session.login();
-  const lines = Deno.readTextFileSync(world.envFile).replace(/^APP_CLIENT_ID=.*$/m, "");
-  const other = "APP_CLIENT_ID=other-client\nAPI_BASE_URL=https://other.example\n";
-  Deno.writeTextFileSync(world.envFile, `${lines}${other}`);
-  const error = await rejection(session.authFetch("https://other.example/x"));
-  assertEquals(error.code, "NO_SESSION");
-  assertEquals(world.called, []);
-});
-
 Deno.test("a call to an untrusted address causes no refresh", async () => {
   await using world = await signedIn();
   world.clock.advance(3_000);

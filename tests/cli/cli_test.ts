@@ -190,7 +190,7 @@ Deno.test("login fails if it cannot save the session for the next command", () =
   }));
 
 Deno.test("a command that needs a session shows the next step and ends with exit status 3", () =>
-  inCliWorld(async ({ run, folder, variables }) => {
+  inCliWorld(async ({ run, folder, sandbox, variables }) => {
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
     for (const args of [["token"], ["refresh"], ["fetch", "/v1/stations"]]) {
@@ -203,6 +203,7 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     }
     const { error } = JSON.parse((await run(["token", "--json"])).stderr);
     assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
+    assertEquals(sandbox.requests.length, 0);
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
     await writeEnv(folder, { ...others, ACCESS_TOKEN: "opaque" });
     const { code, stderr } = await run(["refresh"]);

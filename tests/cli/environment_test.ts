@@ -40,14 +40,6 @@ Deno.test("fetch and token log in with the .env alone, and save the session ther
     assertEquals([again.code, again.stderr], [0, ""]);
   }));
 
-Deno.test("fetch does not log in without a password in the settings", () =>
-  inCliWorld(async ({ run, variables, folder, sandbox }) => {
-    const { PASSWORD: _, ...others } = variables;
-    await writeEnv(folder, others);
-    assertEquals((await run(["fetch", "/v1/whoami"])).code, 3);
-    assertEquals(sandbox.requests.length, 0);
-  }));
-
 /** What `status` says without a session. */
 const AUTOMATICALLY = "next: the commands fetch and token log in automatically\n";
 const BY_HAND = "next: run platform-auth login\n";

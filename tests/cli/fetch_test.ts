@@ -127,20 +127,20 @@ Deno.test("fetch --output replaces an existing file only with --if-exists replac
   });
 });
 
-/** Waits until a `.part` file has content, and returns its name. */
+/** Waits until a download can be resumed, and returns the name of its `.part` file. */
 async function partBegun(folder: string): Promise<string> {
   using watcher = Deno.watchFs(folder);
-  const begun = () =>
+  const noteOf = () =>
     filesIn(folder).find((name) =>
-      name.endsWith(".part") && Deno.statSync(`${folder}/${name}`).size > 0
+      name.endsWith(".note") && Deno.statSync(`${folder}/${name}`).size > 0
     );
-  let part = begun();
+  let note = noteOf();
   const changes = watcher[Symbol.asyncIterator]();
-  for (; part === undefined; part = begun()) await changes.next();
-  return part;
+  for (; note === undefined; note = noteOf()) await changes.next();
+  return note.replace(/note$/, "part");
 }
 
-for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGKILL", 137]] as const) {
   testNeeding(
     NO_SIGNALS,
     `after ${signal}, the same fetch command resumes the download`,

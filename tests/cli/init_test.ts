@@ -175,13 +175,14 @@ Deno.test("init --from does not show a reply or an address that was passed inste
 
 testNeeding(
   await lackOf("git", "--version"),
-  "init adds the .env to .gitignore",
+  "init adds the .env to .gitignore once",
   () =>
     atDesk(async (desk) => {
       await new Deno.Command("git", { args: ["init", "--quiet"], cwd: desk.folder }).output();
       await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
       const { stdout } = await desk.init(desk.replies["a list"]);
       assertMatch(stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
+      await desk.init(desk.replies["a list"]);
       const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
       assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
     }),

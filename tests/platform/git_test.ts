@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { gitIgnores, gitTracking, ignoreAdvice, ignoreInGit } from "../../src/platform/git.ts";
+import { gitIgnores, gitTracking, ignoreAdvice } from "../../src/platform/git.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
@@ -124,14 +124,3 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
 async function writeProgram(path: string, script: string): Promise<void> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
-
-Deno.test(needing(noGit, "ignoreInGit() adds each missing line once"), async () => {
-  await withRepository(async (root) => {
-    const [path, ignoreFile] = [`${root}/.env`, `${root}/.gitignore`];
-    await Deno.writeTextFile(ignoreFile, "data");
-    assertEquals(await ignoreInGit(path), [".env*", "!.env.example"]);
-    assertEquals(await ignoreInGit(path), []);
-    assertEquals(await Deno.readTextFile(ignoreFile), "data\n.env*\n!.env.example\n");
-    assertEquals(await gitIgnores(path), true);
-  });
-});

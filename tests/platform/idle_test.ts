@@ -160,22 +160,3 @@ Deno.test("an idle timeout that is too long for a timer switches it off", () => 
   const longest = 2 ** 31 - 1;
   assertEquals([longest, longest + 1, Infinity].map((ms) => idleTimeout(ms)), [longest, 0, 0]);
 });
-
-Deno.test("no timer of a finished call keeps the process alive", async () => {
-  const listeners = new Set<unknown>();
-  await using world = await signedIn({
-    api: () => Response.json({ rows: 3 }),
-    session: {
-      // AbortSignal.timeout() keeps the process alive as long as the signal has a listener.
-      timeout() {
-        const { signal } = new AbortController();
-        return Object.assign(signal, {
-          addEventListener: (_: string, listener: unknown) => listeners.add(listener),
-          removeEventListener: (_: string, listener: unknown) => listeners.delete(listener),
-        });
-      },
-    },
-  });
-  assertEquals(await world.session.fetchJson("/v1/whoami"), { rows: 3 });
-  assertEquals(listeners.size, 0);
-});

@@ -64,19 +64,6 @@ for (const signIn of ["username", "email"] as const) {
     });
 
     await t.step(
-      "login() with the wrong protocol names throws a ProviderError with the status",
-      async () => {
-        const vendor = createSession({ ...options, provider: "vendor" });
-        const error = await assertRejects(() => vendor.login(account), ProviderError);
-        assert(
-          ["UNEXPECTED_RESPONSE", "SERVER_ERROR", "REJECTED"].includes(error.code),
-          error.code,
-        );
-        assert(error.status !== undefined);
-      },
-    );
-
-    await t.step(
       "refresh() fails with REFRESH_REJECTED for an unknown refresh token",
       () =>
         inFolder(async (folder) => {

@@ -47,7 +47,7 @@ async function refreshed(first: Response, second: Response): Promise<[string, ..
   return [outcome, ...world.sent.slice(1).map(({ flow }) => flow)];
 }
 
-Deno.test("refresh() uses GetTokensFromRefreshToken if the pool does not allow the usual flow", async () => {
+Deno.test("refresh() uses GetTokensFromRefreshToken only if the pool does not allow the usual flow", async () => {
   const expected = ["REFRESH_TOKEN_AUTH", "GetTokensFromRefreshToken"];
   const outcomes: [code: string, second: Response][] = [
     ["refresh", tokenAnswer()],
@@ -63,9 +63,6 @@ Deno.test("refresh() uses GetTokensFromRefreshToken if the pool does not allow t
   for (const [code, second] of outcomes) {
     assertEquals(await refreshed(ROTATION_IS_ON, second), [code, ...expected]);
   }
-});
-
-Deno.test("refresh() sends only one request if the refresh token is rejected", async () => {
   const rejected = errorAnswer("NotAuthorizedException", "Invalid Refresh Token");
   const outcome = await refreshed(rejected, tokenAnswer());
   assertEquals(outcome, ["REFRESH_REJECTED", "REFRESH_TOKEN_AUTH"]);

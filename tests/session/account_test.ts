@@ -22,21 +22,23 @@ Deno.test("another process finds the user name of the login in the .env and send
 });
 
 Deno.test("a new APP_CLIENT_ID in the .env ends the session, even after doctor() or a refused call", async () => {
-  for (const isDoctor of [true, false]) {
+  for (const before of ["nothing", "doctor()", "a refused call"]) {
     await using world = portless({ file: true });
     const { clientId = "", apiBaseUrl = "", ...options } = world.options;
-    const before = `APP_CLIENT_ID=${clientId}\nAPI_BASE_URL=${apiBaseUrl}\n`;
-    Deno.writeTextFileSync(world.envFile, before);
+    const old = `APP_CLIENT_ID=${clientId}\nAPI_BASE_URL=${apiBaseUrl}\n`;
+    Deno.writeTextFileSync(world.envFile, old);
     const session = createSession(options);
     await session.login();
     const text = Deno.readTextFileSync(world.envFile);
-    const after = "APP_CLIENT_ID=another\nAPI_BASE_URL=https://new.example\n";
-    Deno.writeTextFileSync(world.envFile, text.replace(before, after));
-    if (isDoctor) await session.doctor();
-    else await rejection(session.authFetch("https://elsewhere.example/v1/whoami"));
+    const changed = "APP_CLIENT_ID=another\nAPI_BASE_URL=https://new.example\n";
+    Deno.writeTextFileSync(world.envFile, text.replace(old, changed));
+    if (before === "doctor()") await session.doctor();
+    if (before === "a refused call") {
+      await rejection(session.authFetch("https://elsewhere.example/v1/whoami"));
+    }
     const called = world.called.length;
     const error = await rejection(session.authFetch("https://new.example/v1/whoami"));
-    assertEquals(error.code, "NO_SESSION");
+    assertEquals(error.code, "NO_SESSION", before);
     assertEquals(world.called.length, called, "the token of the first account is not sent");
   }
 });
@@ -46,6 +48,7 @@ Deno.test("login() replaces a portal token that the API rejected", async () => {
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.sandbox.expireAccessTokens();
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
+  assertEquals([world.called.length, world.sent.length], [1, 0], "nothing is refreshed");
   const { state, warnings } = world.session.status();
   assertEquals([state, warnings], ["rejected", []], "no warning about its remaining minutes");
   assertEquals((await world.session.login()).source, "password");

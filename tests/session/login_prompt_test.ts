@@ -34,15 +34,6 @@ Deno.test("login() prompts once, for the portal string, with hidden input", asyn
   assertEquals(world.sent.length, 0);
 });
 
-Deno.test("Enter at the portal prompt leads to the prompts for user name and password", async () => {
-  await using world = portless();
-  const { prompt, asked } = answering("", " student ", world.options.password ?? "");
-  const status = await asking(world, prompt).login();
-  assertEquals(status.source, "password");
-  assertEquals(asked.map((it) => it.secret), [true, false, true]);
-  assertEquals(world.sent[0]?.parameters.USERNAME, "student");
-});
-
 Deno.test("the password prompt shows the host that receives the password and the .env that sets the host", async () => {
   await using world = portless({ file: true });
   const { authUrl = "", password = "", username: _, ...rest } = world.options;
@@ -106,10 +97,11 @@ for (const [what, options, answers] of CANCELED) {
   });
 }
 
-Deno.test("text that is not a portal string is rejected at the first prompt, which appears again", async () => {
+Deno.test("after a text that is not a portal string, Enter leads to user name and password", async () => {
   await using world = portless();
-  const byName = answering("student", "", "student", world.options.password ?? "");
-  assertEquals((await asking(world, byName.prompt).login()).username, "student");
+  const byName = answering("student", "", " student ", world.options.password ?? "");
+  assertEquals((await asking(world, byName.prompt).login()).source, "password");
+  assertEquals(world.sent[0]?.parameters.USERNAME, "student");
   assertEquals(byName.asked.map(({ secret }) => secret), [true, true, false, true]);
   assertMatch(byName.asked[1]?.message ?? "", /not a portal string[^]*Enter for user name/);
 });

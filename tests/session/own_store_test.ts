@@ -1,15 +1,7 @@
 /** Sessions in a store that the program provides. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  createSession,
-  type Session,
-  type SessionRecord,
-  type SessionStatus,
-  type SessionStore,
-} from "../../mod.ts";
-import { startSandbox } from "../../src/sandbox/mod.ts";
+import type { Session, SessionRecord, SessionStatus, SessionStore } from "../../mod.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
-import { inFolder, MOD_URL, runScript } from "../support/child_deno.ts";
 import {
   type Portless,
   portless,
@@ -17,7 +9,6 @@ import {
   statusOf,
   type TestOptions,
 } from "../support/portless.ts";
-import { documentedStore, storeSource } from "../support/sqlite_store.ts";
 
 const never = () => new AbortController().signal;
 
@@ -105,29 +96,6 @@ Deno.test("sessions share a login in a store until one of them logs out", () =>
     assertEquals(table.record, {});
     assertEquals((await rejection(one.refresh())).code, "NO_SESSION");
     assertEquals((await rejection(call(world.another()))).code, "NO_SESSION");
-  }));
-
-Deno.test("processes that share the example store of the documentation send one refresh", () =>
-  inFolder(async (folder) => {
-    await using sandbox = await startSandbox({ rotateRefreshTokens: true });
-    const { inTable } = await documentedStore(folder);
-    const store = inTable(`${folder}/session.db`);
-    const options = { ...sandbox.settings, envFile: false } as const;
-    await createSession({ ...options, store }).login();
-    const ACCESS_TOKEN_EXPIRES_AT = new Date(0).toISOString();
-    await store.update((now) => Promise.resolve({ ...now, ACCESS_TOKEN_EXPIRES_AT }));
-    const script = `
-      import { createSession } from ${JSON.stringify(MOD_URL)};
-      ${storeSource().replace(/^export /m, "")}
-      const store = inTable("session.db");
-      const session = createSession({ ...${JSON.stringify(options)}, store });
-      console.log((await session.authFetch("/v1/whoami")).status);
-    `;
-    const run = () => runScript(script, { cwd: folder, flags: ["-A"] });
-    const results = await Promise.all([run(), run(), run()]);
-    for (const { stdout, stderr } of results) assertEquals(stdout.trim(), "200", stderr);
-    const refreshes = sandbox.requests.filter(({ authFlow }) => authFlow === "REFRESH_TOKEN_AUTH");
-    assertEquals(refreshes.length, 1);
   }));
 
 Deno.test("the error for a store that cannot be read contains no text from its driver", () =>

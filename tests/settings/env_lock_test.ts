@@ -68,23 +68,6 @@ Deno.test("lockEnvFile() admits one caller at a time, even in one process", asyn
   });
 });
 
-Deno.test("a killed process leaves no lock", async () => {
-  await inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    const script = `
-      import { lockEnvFile } from ${ENV_FILE};
-      const world = { monotonic: () => 0, sleep: () => Promise.resolve() };
-      const { lock } = await lockEnvFile(${JSON.stringify(path)}, 0, world);
-      console.log(lock.state === "held");
-      Deno.kill(Deno.pid, "SIGKILL");`;
-    const { stdout } = await runScript(script, { cwd: folder, flags: ["-A"] });
-    assertEquals(stdout, "true\n");
-    const { lock } = await lockEnvFile(path, 0, WORLD);
-    assertEquals(lock.state, "held");
-    lock.release();
-  });
-});
-
 Deno.test("a save without the lock keeps the temporary file of the process that holds the lock", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/.env.tmp`, "ACCESS_TOKEN=half");

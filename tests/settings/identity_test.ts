@@ -53,8 +53,3 @@ Deno.test("changing the user name drops the tokens in memory only if the session
     );
   });
 });
-
-Deno.test("changing the path of the .env drops the tokens in memory", () => {
-  assertEquals(keepsTokens({ envFile: "one.env" }, { envFile: "other.env" }), false);
-  assertEquals(keepsTokens({ envFile: "one.env" }, { envFile: "./one.env" }), true);
-});

@@ -98,11 +98,6 @@ for (const half of halves) {
     ));
 }
 
-Deno.test("a user name in the .env and a password in the environment are not a pair", () =>
-  withSession(({ PASSWORD: _, ...lines }) => lines, { PASSWORD: "x" }, async (session) => {
-    assertMatch(await loginMessage(session), /: missing PASSWORD; /);
-  }));
-
 Deno.test("a complete .env with lines of other programs leads to no suggestion", () =>
   withSession(
     (lines) => ({

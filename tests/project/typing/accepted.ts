@@ -29,6 +29,7 @@ import {
   type SessionStore,
   status,
 } from "../../../mod.ts";
+import { table } from "../../../src/notebook/mod.ts";
 import { checkStore } from "../../../src/sandbox/mod.ts";
 
 // authFetch can be passed wherever fetch can.
@@ -124,3 +125,9 @@ export function stateText({ state, source, accessTokenExpiresAt }: SessionStatus
   }
 }
 export const firstWarning: string | undefined = status().warnings[0];
+export const tables = [
+  table([{ id: 1, name: "a" }], { columns: ["id", "name"] }),
+  table([[1, 2]], { columns: ["any", "name"] }),
+  // deno-lint-ignore no-explicit-any -- as fetchJson() returns it
+  table([{ id: 1 }] as any, { columns: ["id"] }),
+];

@@ -19,6 +19,7 @@ import {
   refresh,
   status,
 } from "../../../mod.ts";
+import { table } from "../../../src/notebook/mod.ts";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 
 // @ts-expect-error -- no such option
@@ -90,3 +91,5 @@ createSession({ random: () => 0 });
 download("/v1/file");
 // @ts-expect-error -- no such option of the sandbox
 startSandbox({ expiresIn: 5 });
+// @ts-expect-error -- no row has this column
+table([{ id: 1, name: "a" }], { columns: ["nam"] });

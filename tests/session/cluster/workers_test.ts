@@ -1,11 +1,5 @@
 import { assertEquals } from "@std/assert";
-import {
-  inFolder,
-  MOD_URL,
-  namesIn,
-  neededVariables,
-  runScript,
-} from "../../support/child_deno.ts";
+import { inFolder, namesIn, neededVariables } from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 import { rounds } from "../../support/property.ts";
@@ -61,24 +55,5 @@ testNeeding(
       await assertServesWorkers((
         envFile,
       ) => [ssh, "login-node", commandLine(tokenCommand(envFile))]);
-    }),
-);
-
-Deno.test(
-  "a token command that runs platform-auth does not run itself again",
-  () =>
-    inFolder(async (folder) => {
-      await using world = await startSandbox();
-      const envFile = await writeExpired(world, folder);
-      const env = {
-        AUTH_TOKEN_COMMAND: commandLine(tokenCommand(envFile)),
-        AUTH_TIMEOUT_MS: "20000",
-        NO_PROXY: "127.0.0.1",
-      };
-      const script = `
-      import { accessToken, status } from ${JSON.stringify(MOD_URL)};
-      console.log((await accessToken()).split(".").length, status().source);`;
-      const { stdout, stderr } = await runScript(script, { cwd: folder, env, flags: ["-A"] });
-      assertEquals([stdout, stderr], ["3 command\n", ""]);
     }),
 );

@@ -58,8 +58,7 @@ function assertWhole(envFile: string, foreign: string[]): void {
 
 /** Whether the next process can refresh. It cannot if the newest refresh token was lost. */
 async function refreshes(envFile: string): Promise<boolean> {
-  const sleep = () => Promise.reject(new Error("the next process waits"));
-  const next = createSession({ envFile, sleep });
+  const next = createSession({ envFile });
   const outcome = await next.refresh().then(({ state }) => state, ({ code }) => code);
   assert(["valid", "REFRESH_REJECTED"].includes(outcome), outcome);
   return outcome === "valid";

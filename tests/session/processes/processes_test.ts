@@ -18,7 +18,7 @@ Deno.test(`${PROCESSES} processes with ${CALLS} calls each send one refresh for 
   assertOneRefresh(PROCESSES, CALLS));
 
 const KILLS = rounds(8, 300);
-Deno.test(`a process killed at a random moment leaves a complete .env (${KILLS} kills)`, () =>
+Deno.test(`a process killed at a random moment leaves a complete .env and a free lock (${KILLS} kills)`, () =>
   assertKillsHarmless(KILLS));
 
 Deno.test("a refreshed session is saved before its new token is sent", async () => {

@@ -13,6 +13,8 @@ const STOPPED_MS = 2_500;
 
 const SCRIPT = `
 import { createSession } from ${JSON.stringify(MOD_URL)};
+// The first refresh loads the code, so that the deadline of the second limits only its request.
+await createSession({ envFile: ".env", timeoutMs: 60_000 }).refresh();
 const session = createSession({ envFile: ".env", timeoutMs: ${DEADLINE_MS} });
 const status = await session.refresh().catch((error) => ({ state: error.code, source: error.message }));
 console.log(status.state, status.source);
@@ -40,19 +42,25 @@ Deno.test(
         APP_CLIENT_SECRET: "",
         USER_POOL_ID: "pool",
         ACCESS_TOKEN: jwt({ sub: "ada", client_id: "client", exp: 1 }),
-        REFRESH_TOKEN: "used-up-with-this-request",
+        REFRESH_TOKEN: "the-first-one",
       });
       await Deno.writeTextFile(`${folder}/script.ts`, SCRIPT);
       const child = startScript(folder);
-      using connection = await provider.accept();
-      await readRequest(bytesOf(connection));
-      await stop(child, true);
-      await writeAll(connection, new TextEncoder().encode(answerWith("the-next-one")));
+      // If the process ends early, accept() throws.
+      const output = child.output().finally(() => provider.close());
+      const answer = async (refreshToken: string, meanwhile?: () => Promise<void>) => {
+        using connection = await provider.accept();
+        await readRequest(bytesOf(connection));
+        await meanwhile?.();
+        await writeAll(connection, new TextEncoder().encode(answerWith(refreshToken)));
+      };
+      await answer("the-second-one");
+      await answer("the-third-one", () => stop(child, true));
       // Real time: the clock of another process cannot be replaced.
       await new Promise((done) => setTimeout(done, STOPPED_MS));
       await stop(child, false);
-      const { stdout } = await child.output();
+      const { stdout } = await output;
       assertEquals(new TextDecoder().decode(stdout), "valid refresh\n");
-      assertEquals(linesOf(`${folder}/.env`).REFRESH_TOKEN, "the-next-one");
+      assertEquals(linesOf(`${folder}/.env`).REFRESH_TOKEN, "the-third-one");
     }),
 );

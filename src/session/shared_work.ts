@@ -31,14 +31,14 @@ export class SharedWork<Result> {
     return this.callers.some(({ signal }) => signal?.aborted !== true);
   }
 
+  /** @param signal Belongs to one call, so the listener ends with the call. */
   join(signal: AbortSignal | undefined, onCommitted?: () => void): Promise<Result> {
     this.callers.push({ signal, onCommitted });
-    const stopListening = onAbort(signal, () => {
+    onAbort(signal, () => {
       if (this.isWaitedFor) return;
       this.givingUp.abort(signal?.reason);
       if (this.isOpen) this.cancel(signal?.reason);
     });
-    this.result.then(stopListening, stopListening);
     return this.result;
   }
 

@@ -24,6 +24,11 @@ const ERRORS = [
     { cause: { name: "Error", code: "ENOSPC" } },
   ],
   [
+    new ConfigError("FILE", "Cannot read x", "check it", new Error("No such device (os error 6)")),
+    "ConfigError",
+    { cause: { name: "Error", code: "os error 6" } },
+  ],
+  [
     new ProviderError("THROTTLED", "Cannot log in", "wait", { status: 429 }),
     "ProviderError",
     { status: 429, attempts: 0 },

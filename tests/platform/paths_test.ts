@@ -43,6 +43,7 @@ Deno.test("folderOf() returns the folder with a separator at its end", () => {
   assertEquals(folderOf(join(root, "a b", "c%20", ".env")), join(root, "a b", "c%20") + SEPARATOR);
   assertEquals(folderOf(`${root}.env`), root);
   assertEquals(filePath(fileUrl("//", false), false), "/");
+  assertEquals(filePath(fileUrl("//a//b", false), false), "/a/b");
 });
 
 Deno.test("displayPath() hides the folders above the working folder and the home folder", async () => {

@@ -82,7 +82,8 @@ for (const [what, folder, why] of places) {
       await Deno.writeTextFile(`${root}/.env`, SETTINGS);
       const found = await messagesIn(`${root}/project`);
       const path = join(root, ".env");
-      const sentence = `${path} has settings, but is not used here: ${why}`;
+      const end = folder === "project" ? why : why + join(root, "project");
+      const sentence = `${path} has settings, but is not used here: ${end}`;
       for (const text of [found.doctor, found.token, found.card, found.login]) {
         assertStringIncludes(text, sentence);
       }

@@ -208,6 +208,8 @@ const endpoints: [
     {},
     "https://cognito-idp.eu-west-1.amazonaws.com",
   ],
+  [{ AUTH_REGION: "north-1", AUTH_PROVIDER_HOST: "idp" }, {}],
+  [{ AUTH_REGION: "north-1", AUTH_PROVIDER_DOMAIN: "x.example" }, {}],
   // A source with lower precedence neither completes nor replaces the endpoint.
   [{ AUTH_REGION: "north-1" }, { AUTH_URL: "https://file.example" }],
   [{ AUTH_REGION: "eu-west-1" }, { AUTH_PROVIDER: "aws" }],

@@ -86,6 +86,9 @@ Deno.test("init --global writes a private file that every folder without a .env 
     assertEquals([code, namesIn(folder)], [0, ["config"]]);
     assertMatch((await run(["status"], given)).stdout, /kept in config\/platform-auth\/\.env/);
     assertMatch((await run(["token"], given)).stdout, /^eyJ/);
+    await Deno.writeTextFile(`${folder}/.env`, asLines(settings));
+    const { stdout } = await run(["init", "--global"], given);
+    assertMatch(stdout, /^! a login in this folder uses another \.env: \.env$/m);
   }));
 
 Deno.test("init --from rejects an impossible value, and says why without showing it", () =>

@@ -116,9 +116,7 @@ function cellText(value: unknown, decimals: number | undefined): string {
   if (typeof value !== "object" || value === null) return String(value);
   const hasWords = typeof value.toString === "function" &&
     value.toString !== Object.prototype.toString && !Array.isArray(value);
-  return hasWords
-    ? String(value)
-    : Deno.inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
+  return hasWords ? String(value) : Deno.inspect(value, { breakLength: Infinity, compact: true });
 }
 
 /** Returns the numbers of rows and columns, in total and as shown. */

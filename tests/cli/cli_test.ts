@@ -40,7 +40,9 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     assertEquals(JSON.parse(await step(0, "refresh", "--json")).state, "valid");
     const flows = sandbox.requests.map(({ authFlow }) => authFlow);
     assertEquals(flows, ["USER_PASSWORD_AUTH", "USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
-    assertEquals(JSON.parse(await step(0, "doctor", "--json")).ok, true);
+    const { ok, checks: [runtime] } = JSON.parse(await step(0, "doctor", "--json"));
+    assertEquals(ok, true);
+    assertMatch(runtime.message, /: platform-auth login cannot prompt$/);
     assertMatch(
       await step(0, "logout"),
       /^Signed out\n○ Not signed in.*; also at the provider$/ms,

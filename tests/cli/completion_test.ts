@@ -82,7 +82,7 @@ subject(NO_SHELL, "completion in shells", (test) => {
   });
 });
 
-Deno.test("every completion script contains every command and option", async () => {
+Deno.test("every completion script names every command and option", async () => {
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {
     const script = await scriptOf(shell);
     for (const [name, command] of Object.entries(COMMANDS)) {

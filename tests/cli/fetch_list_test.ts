@@ -83,7 +83,7 @@ const wrong: [string, string][] = [
 ];
 for (const [what, list] of wrong) {
   Deno.test(`fetch --list reports ${what} before anything is sent`, () =>
-    inListWorld(list, async ({ folder, fetch }) => {
+    inListWorld(list, async ({ folder, fetch, sandbox }) => {
       const { code, stdout, stderr } = await fetch();
       assertEquals([code, stdout], [2, ""]);
       assertMatch(
@@ -91,15 +91,17 @@ for (const [what, list] of wrong) {
         /Line 1 of urls\.txt points to a hidden file, or to no file in data; add the file/,
       );
       assertEquals(filesBelow(folder), ["urls.txt"]);
+      assertEquals(sandbox.apiRequests, []);
     }));
 }
 
 Deno.test("fetch --list reports two addresses with the same file name before anything is sent", () =>
-  inListWorld("/v1/stations?day=1\n/v1/stations?day=2\n", async ({ folder, fetch }) => {
+  inListWorld("/v1/stations?day=1\n/v1/stations?day=2\n", async ({ folder, fetch, sandbox }) => {
     const { code, stderr } = await fetch();
     assertEquals(code, 2);
     assertMatch(stderr, /Lines 1 and 2 of urls\.txt are both saved as stations/);
     assertEquals(filesBelow(folder), ["urls.txt"]);
+    assertEquals(sandbox.apiRequests, []);
   }));
 
 Deno.test("fetch --list stays inside the folder if an address contains an encoded ../", () =>

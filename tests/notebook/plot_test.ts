@@ -101,7 +101,7 @@ Deno.test("plot() turns text into dates for domains, intervals, bins and lists",
     ];
   for (const [what, options, marks] of cases) {
     const { svg, texts } = await drawn({ ...options, marks });
-    assert(texts.some((text) => /^(12 [AP]M|Jul|[1-4])$/.test(text)), `${what}: ${texts}`);
+    assert(texts.includes("12 PM"), `${what}: ${texts}`);
     const shapes = svg.match(/<(?:circle|rect) /g) ?? [];
     assert(shapes.length >= 2, `${what} draws ${shapes.length}`);
   }

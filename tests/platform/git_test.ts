@@ -116,8 +116,10 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
       await withEnvironment({ PATH: `${folder}:${Deno.env.get("PATH")}` }, async () => {
         await using world = await signedIn({ session: { envFile: `${folder}/.env` } });
         await world.session.refresh();
+        assertEquals(namesIn(folder).includes("ran"), false);
+        await world.session.doctor();
       });
-      assertEquals(namesIn(folder).includes("ran"), false);
+      assertEquals(namesIn(folder).includes("ran"), true, "doctor() runs this git");
     }));
 });
 

@@ -46,7 +46,7 @@ const EXPECTED: Readonly<Record<string, readonly [login: Seen, refresh?: Seen]>>
 };
 
 /** In milliseconds. Pauses take no time here, so only a missing response reaches the deadline. */
-const deadlineOf = (each: FaultCase) => each.waits ? 400 : 30_000;
+const deadlineOf = (each: FaultCase) => each.waits ? 1_500 : 30_000;
 
 /** Logs in, then lets the session meet a fault. */
 async function meet(

@@ -140,4 +140,5 @@ Deno.test("a machine whose clock is behind can use a session that another machin
   for (const session of [world.session, slow]) {
     assertEquals(await statusOf(session.authFetch("/v1/whoami")), 200);
   }
+  assertEquals(world.refreshes(), 1);
 });

@@ -182,6 +182,8 @@ const STORIES: Record<string, {
   env(world: World): Variables | Promise<Variables>;
   file(host: string, world: World): Variables;
   script(host: string, world: World): string;
+  /** The state, status or error code of each attempt. */
+  outcomes: string;
 }> = {
   "refresh() at the user's own provider": {
     env: async ({ sandbox, own: { API_BASE_URL: _, ...provider }, token }) => ({
@@ -197,6 +199,7 @@ const STORIES: Record<string, {
     script: () =>
       `await attempt(mod.refresh()); await attempt(mod.login());
       await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
+    outcomes: "valid,valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
   },
   'configure({ exportEnv: "none" })': {
     env: ({ token }) => ({ ACCESS_TOKEN: token }),
@@ -204,6 +207,7 @@ const STORIES: Record<string, {
     script: () =>
       `await attempt(mod.authFetch("/x")); mod.status();
       mod.configure({ exportEnv: "none" }); await attempt(mod.authFetch("/x"));`,
+    outcomes: "UNTRUSTED_ORIGIN,NO_SESSION",
   },
   "unusable tokens in the file": {
     env: ({ sandbox, token }) => ({ AUTH_URL: sandbox.authUrl, ACCESS_TOKEN: token }),
@@ -216,6 +220,7 @@ const STORIES: Record<string, {
       `mod.configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
       await attempt(mod.authFetch("/v1/whoami"));
       mod.configure({}); await attempt(mod.authFetch("/x"));`,
+    outcomes: "200,NO_SESSION",
   },
   "an origin that is added later": {
     env: ({ sandbox, token }) => ({ API_BASE_URL: sandbox.apiUrl, ACCESS_TOKEN: token }),
@@ -225,6 +230,7 @@ const STORIES: Record<string, {
       Deno.writeTextFileSync(".env", "API_ALLOWED_ORIGINS=${host}\\n");
       await attempt(mod.authFetch("${host}/x")); mod.status();
       await attempt(mod.authFetch("${host}/x"));`,
+    outcomes: "200,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
   },
   "login({ portalToken }) without a prompt": {
     env: ({ token }) => ({ ACCESS_TOKEN: token }),
@@ -232,19 +238,24 @@ const STORIES: Record<string, {
     script: (_, { token }) =>
       `await attempt(mod.login({ portalToken: ${JSON.stringify(token)} }));
       await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
+    outcomes: "valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
   },
 };
 
-for (const [title, { env, file, script }] of Object.entries(STORIES)) {
+for (const [title, { env, file, script, outcomes }] of Object.entries(STORIES)) {
   Deno.test(`hosts in a .env found by search get no token of the environment: ${title}`, () =>
     inWorld(async (world) => {
       await using stranger = startStranger();
       await writeEnv(world.folder, file(stranger.url, world));
       const source = `
-        const attempt = (call) => call.then((it) => it?.body?.cancel?.(), () => {});
+        const outcomes = [];
+        const attempt = (call) => call.then(async (it) => {
+          await it.body?.cancel();
+          outcomes.push(it.status ?? it.state);
+        }, (error) => outcomes.push(error.code ?? error.name));
         ${script(stranger.url, world)}
-        console.log("DONE");`;
-      assertEquals(await world.run(source, await env(world)), "DONE");
+        console.log(outcomes.join());`;
+      assertEquals(await world.run(source, await env(world)), outcomes);
       assertEquals(stranger.requests.length, 0);
       // The token of the environment is not saved in a file that was found by search.
       const saved = await Deno.readTextFile(`${world.folder}/.env`);

@@ -268,7 +268,7 @@ async function abandonedReading({ kernel }: Running): Promise<void> {
     await run(kernel, `const left = (await authFetch("/endless")).body.getReader();`);
     await run(kernel, `await left.read();`);
     kernel.interrupt();
-    await run(kernel, `await seconds(1.5); rows.length`);
+    await run(kernel, `await seconds(3); rows.length`);
     await assertStopKills(kernel);
   });
 }

@@ -199,8 +199,8 @@ Deno.test("a login that is aborted while an answer is being sent changes nothing
   });
   assertEquals(await rejection(login), reason);
   held?.release();
-  // After this turn, the late response has arrived.
-  await new Promise((resolve) => setTimeout(resolve));
+  // After these turns, a session would have saved the late response.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve));
   for (const session of [world.session, world.another()]) {
     const { state, warnings } = session.status();
     assertEquals([state, warnings], ["none", []]);

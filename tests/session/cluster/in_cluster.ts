@@ -30,7 +30,7 @@ export function clusterTest(
       // The store is a real process, so its clients wait in real time, but not for long.
       const sleep = async (ms: number, signal?: AbortSignal) => {
         await pause(Math.min(ms, 20), signal);
-        if (signal?.aborted !== true) world.clock.advance(ms / 1_000);
+        if (signal?.aborted !== true) await world.clock.sleep(ms);
       };
       await using world = portless({
         sandbox: { rotateRefreshTokens: true, ...sandbox },

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { newStoreKey } from "../../../src/session/sealing.ts";
 import { portless, rejection } from "../../support/portless.ts";
-import { call, clusterTest } from "./in_cluster.ts";
+import { call, clusterTest, patient } from "./in_cluster.ts";
 
 const credentials = (url: string, text: string) => url.replace("//", `//${text}@`);
 const SAME = (url: string) => url;
@@ -106,7 +106,7 @@ Deno.test("the error says that the server is not a Redis server", async () => {
       })().catch(() => {});
     }
   })();
-  await using world = portless({ session: { timeoutMs: 400 } });
+  await using world = portless({ session: { timeout: patient } });
   const session = world.another({ store: `redis://127.0.0.1:${listener.addr.port}` });
   const error = await rejection(session.accessToken());
   listener.close();

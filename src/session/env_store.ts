@@ -29,11 +29,6 @@ import { isOtherPrograms, linesOf, readStored, TOKEN_KEYS } from "./stored_token
 
 /** Stores a session in a `.env`, so that other processes can use it. */
 export class EnvStore implements TokenStore {
-  /**
-   * The snapshot in the settings that this store has already used or that is outdated. If the
-   * settings have another snapshot, it is newer, so `peek()` does not have to read the file.
-   */
-  #used: EnvSnapshot | undefined;
   /** The content of the last read or write. */
   #last: Stored | undefined;
   /** The token lines of `#last`. If the file has others, another program changed the file. */
@@ -46,8 +41,9 @@ export class EnvStore implements TokenStore {
   }
 
   peek(): Stored {
+    // The settings have just read the file at the first use, and perhaps long before at a later one.
     const { file } = this.session.configuration.settings;
-    return this.#take(file === this.#used ? readEnvFile(this.path) : file);
+    return this.#take(this.#last === undefined ? file : readEnvFile(this.path));
   }
 
   async update(wait: WaitOptions, change: Change): Promise<Updated> {
@@ -64,7 +60,6 @@ export class EnvStore implements TokenStore {
       return await this.#write(file, before, adopted, write, lock.state === "held");
     } finally {
       lock.release();
-      this.#outdateSettings();
     }
   }
 
@@ -105,16 +100,10 @@ export class EnvStore implements TokenStore {
    */
   #take(now: EnvSnapshot): Stored {
     const { exists, problem, values } = now;
-    this.#outdateSettings();
     const isUnknown = !exists || problem !== undefined || isBeingWritten(now);
     if (this.#last !== undefined && isUnknown) return this.#last;
     if (problem) this.session.notices.set("FILE_UNREADABLE", problem.problem, problem.fix);
     return this.#storedIn(values);
-  }
-
-  /** Marks the settings' snapshot of the file as outdated. */
-  #outdateSettings(): void {
-    this.#used = this.session.configuration.settings.file;
   }
 
   /**

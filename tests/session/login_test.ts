@@ -208,6 +208,16 @@ Deno.test("a wrong password leaves the session and the .env unchanged", async ()
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 
+Deno.test("after a wrong password, a call uses the later login of another process", async () => {
+  await using world = await signedIn({ file: true });
+  const other = world.another();
+  await other.logout();
+  await rejection(world.session.login({ password: "Wrong-Password-1" }));
+  await other.login();
+  world.clock.advance(3_000);
+  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
+});
+
 Deno.test("the error for an unknown strategy lists the valid strategies", async () => {
   await using world = portless();
   const strategy = "magic" as "auto";

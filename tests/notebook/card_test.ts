@@ -202,6 +202,8 @@ Deno.test("a diagnosis shows each check with its fix, in the color of the worst 
     assertStringIncludes(card, fix);
   }
   const others = DIAGNOSIS.checks.filter(({ level }) => level !== "fail");
+  const one = DIAGNOSIS.checks.filter(({ level }) => level === "fail").slice(0, 1);
+  assertEquals(drawn(diagnosisView({ ok: false, checks: [...one, ...others] })).color, RED);
   assertEquals(drawn(diagnosisView({ ok: true, checks: others })).color, AMBER);
   const ready = drawn(diagnosisView({ ok: true, checks: others.slice(0, 1) }));
   assertEquals(ready.color, GREEN);

@@ -44,7 +44,6 @@ export class Outlet {
     this.#isOpen = false;
   }
 
-  discard(): void {
-    this.release();
-  }
+  /** Written bytes cannot be taken back. */
+  discard(): void {}
 }

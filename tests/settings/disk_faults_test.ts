@@ -102,7 +102,7 @@ Deno.test("the next save recreates a deleted .env", async () => {
 const spoiled: [what: string, why: RegExp, spoil: (text: string) => Uint8Array][] = [
   [
     "was saved as UTF-16",
-    /it is not UTF-8 text; save it as UTF-8/,
+    /it is not UTF-8 text; save it as UTF-8 in an editor/,
     () => new Uint8Array([0xff, 0xfe, 0x41, 0x00]),
   ],
   [

@@ -114,6 +114,6 @@ Deno.test("the error says that the server is not a Redis server", async () => {
   assertEquals(error.code, "STORE_UNREACHABLE");
   assertMatch(
     error.message,
-    /: the server at this address is not a Redis server; check that AUTH_STORE is the address of a Redis/,
+    /: the server at this address is not a Redis server; check that AUTH_STORE is the address of a Redis \(6\.2 or later\) or Valkey server, and try again/,
   );
 });

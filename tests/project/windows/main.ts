@@ -60,8 +60,8 @@ const ELSEWHERE = [
   "tests/session/interleavings_test.ts",
 ];
 const named = Deno.args;
-const tests = named.length > 0 ? named : ["--parallel", `--ignore=${ELSEWHERE}`, "tests"];
-for (const args of [["task", "demo"], [...TESTS, ...tests]]) {
+const tests = named.length > 0 ? named : [`--ignore=${ELSEWHERE}`, "tests"];
+for (const args of [["task", "demo"], [...TESTS, "--parallel", ...tests]]) {
   await run(`On Windows: deno ${args.join(" ")}`, windowsCommand(args));
 }
 

@@ -159,20 +159,25 @@ for (const secrets of SECRETS) {
   );
 }
 
-Deno.test("a child process uses its parent's token and .env, even if the .env has lost the token", () =>
+Deno.test("a child process uses its parent's token with the hosts that were in the .env, and no others", () =>
   inWorld(async ({ folder, own, run, token }) => {
     await writeEnv(folder, own);
     const child = `import { fetchJson } from ${JSON.stringify(MOD_PATH)};
-      console.log((await fetchJson("/v1/whoami")).username);`;
+      const shown = await fetchJson("/v1/whoami").catch((error) => ({ username: error.code }));
+      console.log(shown.username);`;
     await Deno.writeTextFile(`${folder}/child.ts`, child);
     const parent = `
       const text = Deno.readTextFileSync(".env");
       await mod.login({ portalToken: ${JSON.stringify(token)} });
-      Deno.writeTextFileSync(".env", text);
       const args = ["run", "--quiet", "--no-lock", "-A", "child.ts"];
-      const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
-      console.log(new TextDecoder().decode(stdout));`;
-    assertEquals(await run(parent), "student");
+      const other = "API_BASE_URL=http://127.0.0.1:9";
+      // Neither file contains the token.
+      for (const file of [text, text.replace(/^API_BASE_URL=.*$/m, other)]) {
+        Deno.writeTextFileSync(".env", file);
+        const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
+        console.log(new TextDecoder().decode(stdout).trim());
+      }`;
+    assertEquals(await run(parent), "student\nUNTRUSTED_ORIGIN");
   }));
 
 type Variables = Record<string, string>;

@@ -147,13 +147,27 @@ export function ownEnvFile(): string | undefined {
  */
 function* foldersUpToRoot(here: string): Generator<string> {
   yield here;
-  const above: string[] = [];
+  yield* searchAbove(here).folders;
+}
+
+/** The result of a search for the project root. */
+interface FoundAbove {
+  /** The folders above the given one, up to the root. Empty if there is no root. */
+  readonly folders: readonly string[];
+  /** The folder at which the search ended because the permission to read it is missing. */
+  readonly unreadable?: string;
+}
+
+/** Looks for the project root from a folder up. */
+export function searchAbove(here: string): FoundAbove {
+  const folders: string[] = [];
   for (const folder of foldersUp(here)) {
-    if (folder !== here) above.push(folder);
+    if (folder !== here) folders.push(folder);
     // Without the permission, Deno would prompt for each name in each folder.
-    if (!mayRead(folder)) return;
-    if (isProjectRoot(folder)) return yield* above;
+    if (!mayRead(folder)) return { folders: [], unreadable: folder };
+    if (isProjectRoot(folder)) return { folders };
   }
+  return { folders: [] };
 }
 
 /** Whether a folder, given with a separator at the end, is the root of a project. */

@@ -3,7 +3,7 @@ import { type Advice, type Fix, fixText } from "../errors/advice.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
 import { folderOf, foldersUp, workingFolder } from "../platform/paths.ts";
 import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
-import { isOfAnotherUser, isProjectRoot, ownEnvFile } from "./env_location.ts";
+import { isOfAnotherUser, isProjectRoot, ownEnvFile, searchAbove } from "./env_location.ts";
 import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
@@ -77,9 +77,12 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
   const own = ownEnvFile();
   const ownFolder = own === undefined ? [] : [folderOf(own)];
   const mayReadOwn = own !== undefined && mayRead(own);
-  const end = unreadableAbove(searched);
+  const [here = ""] = searched;
+  const { unreadable: end } = searchAbove(here);
+  // For the working folder, the error of its `.env` names the flag.
+  const isCutOff = end !== undefined && end !== here;
   const folders = [...searched, ...(mayReadOwn ? ownFolder : [])].map(withoutSlash);
-  const unreadable = [...(end ? [end] : []), ...(mayReadOwn ? [] : ownFolder)];
+  const unreadable = [...(isCutOff ? [end] : []), ...(mayReadOwn ? [] : ownFolder)];
   const problem = `no .env was found in ${folders.join(", ")}`;
   const file = { inProgram: `in ${ENV_FILE_VARIABLE}`, inTerminal: "with --env-file" };
   if (unreadable.length === 0) {
@@ -93,15 +96,6 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
       file,
     ],
   };
-}
-
-/** Returns the folder at which the search for a project root ended, because it cannot be read. */
-function unreadableAbove([here = ""]: readonly string[]): string | undefined {
-  for (const folder of foldersUp(here)) {
-    if (!mayRead(folder)) return folder === here ? undefined : folder;
-    if (isProjectRoot(folder)) return undefined;
-  }
-  return undefined;
 }
 
 function withoutSlash(folder: string): string {

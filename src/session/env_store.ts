@@ -41,7 +41,7 @@ export class EnvStore implements TokenStore {
   }
 
   peek(): Stored {
-    // The settings have just read the file at the first use, and perhaps long before at a later one.
+    // At the first use, the settings have just read the file. Later, their snapshot may be outdated.
     const { file } = this.session.configuration.settings;
     return this.#take(this.#last === undefined ? file : readEnvFile(this.path));
   }

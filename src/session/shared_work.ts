@@ -31,7 +31,7 @@ export class SharedWork<Result> {
     return this.callers.some(({ signal }) => signal?.aborted !== true);
   }
 
-  /** @param signal Belongs to one call, so the listener ends with the call. */
+  /** @param signal The signal of one call. It ends with the call, so its listener is not removed. */
   join(signal: AbortSignal | undefined, onCommitted?: () => void): Promise<Result> {
     this.callers.push({ signal, onCommitted });
     onAbort(signal, () => {

@@ -92,7 +92,7 @@ function endOfEntries(text: string): number {
     if (/^[ \t]+(#[^=]*)?\r?$|^[^#=]*=[ \t]+\r?$/.test(line)) at = start;
     else if (!/^\r?$|^#/.test(line)) break;
   }
-  // Nothing precedes a byte order mark.
+  // A byte order mark must stay at the beginning.
   return text.startsWith(BOM) ? Math.max(at, BOM.length) : at;
 }
 

@@ -89,8 +89,8 @@ deskTest(
     const seen = await desk.type(["login"], [
       [FIRST, "\r"],
       [NAME, "ada\r"],
+      // In pieces, each of which adds stars. Backspace removes the last letter.
       [PASSWORD, " "],
-      // Backspace removes the last letter.
       ["*", `${desk.password.slice(1)}é\x7f`],
       ["**", "\r"],
     ]);

@@ -367,14 +367,15 @@ async function check(world: World): Promise<void> {
   const logins = history.filter((login) => login !== undefined);
   if (new Set(logins).size < logins.length) problems.push(`a login came back: ${logins}`);
   for (const { op, label, state, value, error, signal } of calls) {
-    const isUnauthorized = op.do === "fetch" && state === "resolved" && value !== 200;
-    if (state !== "rejected" && !isUnauthorized) continue;
+    const isRefused = op.do === "fetch" && state === "resolved" && value !== 200;
+    if (state !== "rejected" && !isRefused) continue;
     if (op.do === "login" && history.includes(label)) {
       problems.push(`${label} failed, and was saved`);
     }
     const isAborted = signal?.aborted === true && error === signal.reason;
-    // In the hour of `expiry`, a new token expires before its use, and a time limit before a retry.
-    const isLate = includes("expiry") && (isUnauthorized || scenario.refusals !== undefined);
+    // While an hour passes in `expiry`, a new token may expire before a call uses it, and the time
+    // limit of a call before its retry.
+    const isLate = includes("expiry") && (isRefused || scenario.refusals !== undefined);
     const mayFail = isAborted || world.wasLost || isLate;
     const mustSucceed = op.do === "login" ||
       (op.do === "fetch" && !includes("logout", "everywhere"));

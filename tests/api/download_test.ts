@@ -223,11 +223,16 @@ const digests: [headers: Record<string, string>, isRight: boolean][] = [
   [{ "repr-digest": `sha-256=:${sha256(contentOf(5))}:` }, false],
   [{ "content-md5": createHash("md5").update(content).digest("base64") }, true],
   [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==" }, false],
+  // These are not the base64 of 16 bytes, or of 32, so they say nothing about the file.
+  [{ "content-md5": createHash("md5").update("x").digest("hex") }, true],
+  [{ "content-md5": `"${createHash("md5").update("x").digest("base64")}"` }, true],
+  [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAAAA" }, true],
+  [{ "repr-digest": "sha-256=:AAAA:" }, true],
 ];
 for (const [headers, isRight] of digests) {
-  const [header] = Object.keys(headers);
-  const what = isRight ? "saves a file that matches" : "rejects a file that does not match";
-  test(`download() ${what} its ${header} header`, {
+  const [header] = Object.entries(headers).map((each) => each.join(": "));
+  const what = isRight ? "saves a file with" : "rejects a file that does not match";
+  test(`download() ${what} the header ${header}`, {
     headers,
     dropAfter: 200_000,
   }, async (world) => {
@@ -280,6 +285,49 @@ for (const [method, times, often] of [["GET", 6, "six times"], ["POST", 1, "once
     },
   );
 }
+
+const ACCEPTED = "202 Accepted\r\nretry-after: 7";
+
+test(
+  "download() waits while the API is preparing the file",
+  {
+    instead: (_, count) => [ACCEPTED, "202 Accepted", "202 Accepted\r\nretry-after: 0"][count - 1],
+  },
+  async (world) => {
+    assertEquals((await world.get()).bytes, 300_000);
+    assertWhole(world);
+    const [asked, ...own] = world.pauses;
+    assertEquals([asked, own.map((ms) => ms >= 500)], [7_000, [true, true]]);
+  },
+);
+
+for (
+  const [what, init, answer, times] of [
+    ["six requests", {}, ACCEPTED, 6],
+    ["a POST, which it does not repeat", { method: "POST" }, ACCEPTED, 1],
+    ["a request to wait for more than five minutes", {}, "202 Accepted\r\nretry-after: 301", 1],
+  ] as const
+) {
+  test(
+    `download() says that the API is still preparing the file after ${what}`,
+    { instead: () => answer },
+    async ({ server, get, folder }) => {
+      const error = await rejection(get({ init })) as ApiError;
+      assertEquals([error.code, error.status], ["API_BODY", 202]);
+      assertMatch(error.message, /the API is still preparing the file/);
+      assertEquals([server.asked.length, namesIn(folder)], [times, []]);
+    },
+  );
+}
+
+test("download() keeps its .part file while the API is preparing the file", {}, async (world) => {
+  await leavePart(world);
+  world.server.options.instead = () => ACCEPTED;
+  assertEquals((await rejection(world.get())).code, "API_BODY");
+  delete world.server.options.instead;
+  assertEquals((await world.get()).resumedFrom, 100_000);
+  assertWhole(world);
+});
 
 test("download() keeps its .part file if the API returns a login page instead of the rest", {
   dropAfter: 100_000,

@@ -107,9 +107,9 @@ export function checkRequest(method: string, headers: Headers): void {
  *
  * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
  * causes are detected before anything is sent.
- * @throws {ApiError} `API_STATUS` if the status is an error; `API_BODY` if the response is a web
- * page or has no body; `API_TIMEOUT` if no data arrives; `DOWNLOAD_BROKEN` if the file is
- * incomplete.
+ * @throws {ApiError} `API_STATUS` if the status is an error; `API_BODY` if the response is not the
+ * file, such as a web page or a 202; `API_TIMEOUT` if no data arrives; `DOWNLOAD_BROKEN` if the file
+ * is incomplete.
  */
 export async function downloadTo(
   api: Api,

@@ -124,17 +124,28 @@ test(
   },
 );
 
+const one = { etag: `"one"` };
+const notes: [what: string, note: unknown, isUsed: boolean][] = [
+  ["is null", null, false],
+  ["is text", "text", false],
+  ["is a list", [1], false],
+  ["has the tag of another version", { etag: `"two"` }, false],
+  ["has a smaller length", { ...one, "content-length": "9" }, false],
+  ["has a line break in its tag", { etag: `"one"\r\na: b` }, false],
+  ["has a line break in its validator", { ...one, validator: `"one"\r\na: b` }, false],
+  ["has an unknown digest", { ...one, digest: { algorithm: "md6", value: "AA==" } }, true],
+  ["has a digest that is none", { ...one, "content-md5": "0123456789abcdef" }, true],
+];
 test(
-  "download() starts over if the .note of an interrupted download does not match the file",
+  "download() starts over if the .note of an interrupted download is damaged",
   {},
   async (world) => {
     const { get, folder } = world;
-    const [same, other] = [`"one"`, `"two"`].map((etag) => ({ validator: etag, etag }));
-    for (const each of [null, other, { ...same, total: 9 }]) {
+    for (const [what, note, isUsed] of notes) {
       await leavePart(world);
-      const note = `${folder}/${namesIn(folder).find((name) => name.endsWith(".note"))}`;
-      Deno.writeTextFileSync(note, JSON.stringify(each));
-      assertEquals((await get({ ifExists: "replace" })).resumedFrom, 0, Deno.inspect(each));
+      const name = namesIn(folder).find((name) => name.endsWith(".note"));
+      Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(note));
+      assertEquals((await get({ ifExists: "replace" })).resumedFrom, isUsed ? 100_000 : 0, what);
       assertWhole(world);
     }
     assertEquals(namesIn(folder), ["data.bin"]);
@@ -502,6 +513,20 @@ function failing(method: "syncData" | "writeSync", error: Error): Disposable {
   Object.assign(files, { [method]: fail });
   return { [Symbol.dispose]: () => void Object.assign(files, { [method]: real }) };
 }
+
+test("download() replaces a file on a disk that refuses chmod", {}, async (world) => {
+  const { chmodSync } = Deno;
+  Deno.writeTextFileSync(world.file, "old");
+  Deno.chmodSync = () => {
+    throw new Deno.errors.PermissionDenied("Operation not permitted (os error 1)");
+  };
+  try {
+    await world.get({ ifExists: "replace" });
+  } finally {
+    Deno.chmodSync = chmodSync;
+  }
+  assertWhole(world);
+});
 
 test("download() closes the connection if the disk is full", {}, async ({ get }) => {
   using _ = failing("writeSync", coded("ENOSPC", "No space left (os error 28)"));

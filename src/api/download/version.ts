@@ -20,7 +20,19 @@ export interface Version {
   /** Length in bytes. */
   readonly total?: number | undefined;
   readonly digest?: Digest | undefined;
+  /** The headers that the version was read from. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+const HEADERS = [
+  "accept-ranges",
+  "content-length",
+  "content-md5",
+  "date",
+  "etag",
+  "last-modified",
+  "repr-digest",
+];
 
 /**
  * The version of an unknown file. Also used for an encoded response, because its length, ranges and
@@ -35,6 +47,7 @@ export function versionOf(headers: Headers): Version {
     etag: headers.get("etag") ?? undefined,
     total: lengthIn(headers),
     digest: representationDigest(headers) ?? bodyDigest(headers),
+    headers: Object.fromEntries([...headers].filter(([name]) => HEADERS.includes(name))),
   };
 }
 

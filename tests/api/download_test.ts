@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
-import type { ApiError, Download, DownloadOptions } from "../../mod.ts";
+import type { ApiError, Download, DownloadOptions, LogEvent } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
@@ -194,6 +194,32 @@ test(
     assertEquals(namesIn(folder), ["data.bin"]);
   },
 );
+
+test("a download that waits for another one logs this once", {}, async (world) => {
+  const { server, get, file, folder } = world;
+  const free = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  Object.assign(server.options, { dropAfter: 100_000, beforeDrop: () => free.promise });
+  const first = get({ onProgress: ({ bytes }) => bytes > 0 && begun.resolve() });
+  await begun.promise;
+  const events: LogEvent[] = [];
+  let looks = 0;
+  const other = world.another({
+    log: (event) => void events.push(event),
+    sleep: () => {
+      if (++looks === 50) {
+        server.options.dropAfter = Infinity;
+        free.resolve();
+      }
+      return new Promise((resolve) => setTimeout(resolve, 0));
+    },
+  });
+  await other.login();
+  assertEquals((await other.download("/files/data?day=1", file)).kept, true);
+  assertEquals((await first).bytes, 300_000);
+  assertEquals(events.filter(({ event }) => event === "pause").length, 1);
+  assertEquals([looks >= 50, namesIn(folder)], [true, ["data.bin"]]);
+});
 
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 

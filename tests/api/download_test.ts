@@ -510,6 +510,11 @@ const diskErrors: [what: string, error: Error, shown: RegExp][] = [
     coded("ENOENT", "Die Syntax ist falsch. (os error 123)"),
     /Windows does not allow this name/,
   ],
+  [
+    "a file that is a mount",
+    coded("EBUSY", "Belegt (os error 16)"),
+    /mounted as a single file, which cannot be replaced; mount its folder instead/,
+  ],
   // The runtime throws a TypeError if some system calls fail.
   [
     "a system call that fails",

@@ -185,8 +185,9 @@ export function fetchJson<T = any>(
  * bytes directly.
  * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the response is
- * a web page or empty; `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if
- * the file is incomplete or does not match its checksum.
+ * not the file, such as a web page, or a 202 because the API is still preparing the file;
+ * `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if the file is incomplete
+ * or does not match its checksum.
  * @throws {ConfigError} `FILE_EXISTS` if the file already exists, with `ifExists: "error"`; `FILE`
  * if the file cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.

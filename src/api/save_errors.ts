@@ -36,6 +36,12 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
     "its folder does not exist",
     "choose another folder",
   ],
+  // Windows has the same code for a file that another program has open, with another number.
+  [
+    /^EBUSY .*\(os error 16\)/,
+    "it is mounted as a single file, which cannot be replaced",
+    "mount its folder instead, or choose another file",
+  ],
   [
     /^(EACCES|EPERM|EROFS) |read-only/i,
     "you do not have permission to write there",

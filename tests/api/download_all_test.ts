@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { DownloadItem, DownloadsProgress, Session } from "../../mod.ts";
+import type { ApiError, DownloadItem, DownloadsProgress, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
@@ -116,6 +116,18 @@ test(
     });
     assertEquals(Deno.inspect({ saved, failed }, { depth: 9 }).includes("hidden"), false);
     assertEquals(namesIn(folder), ["0", "4"]);
+  },
+);
+
+test(
+  "downloadAll() lists a file that the API is still preparing, and saves the others",
+  (path) => path === "/1" ? Response.json({ state: "queued" }, { status: 202 }) : text(path, 0),
+  async (world) => {
+    const { counts, failed } = await world.all(world.items(3));
+    assertEquals(counts, { saved: 2, kept: 0, failed: 1 });
+    assertEquals((failed[0]?.error as ApiError).code, "API_BODY");
+    assertEquals((failed[0]?.error as ApiError).body, { state: "queued" });
+    assertEquals(namesIn(world.folder), ["0", "2"]);
   },
 );
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
-import type { ApiError, Download, DownloadOptions } from "../../mod.ts";
+import type { ApiError, Download, DownloadOptions, LogEvent } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
@@ -124,17 +124,28 @@ test(
   },
 );
 
+const one = { etag: `"one"` };
+const notes: [what: string, note: unknown, isUsed: boolean][] = [
+  ["is null", null, false],
+  ["is text", "text", false],
+  ["is a list", [1], false],
+  ["has the tag of another version", { etag: `"two"` }, false],
+  ["has a smaller length", { ...one, "content-length": "9" }, false],
+  ["has a line break in its tag", { etag: `"one"\r\na: b` }, false],
+  ["has a line break in its validator", { ...one, validator: `"one"\r\na: b` }, false],
+  ["has an unknown digest", { ...one, digest: { algorithm: "md6", value: "AA==" } }, true],
+  ["has a digest that is none", { ...one, "content-md5": "0123456789abcdef" }, true],
+];
 test(
-  "download() starts over if the .note of an interrupted download does not match the file",
+  "download() starts over if the .note of an interrupted download is damaged",
   {},
   async (world) => {
     const { get, folder } = world;
-    const [same, other] = [`"one"`, `"two"`].map((etag) => ({ validator: etag, etag }));
-    for (const each of [null, other, { ...same, total: 9 }]) {
+    for (const [what, note, isUsed] of notes) {
       await leavePart(world);
-      const note = `${folder}/${namesIn(folder).find((name) => name.endsWith(".note"))}`;
-      Deno.writeTextFileSync(note, JSON.stringify(each));
-      assertEquals((await get({ ifExists: "replace" })).resumedFrom, 0, Deno.inspect(each));
+      const name = namesIn(folder).find((name) => name.endsWith(".note"));
+      Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(note));
+      assertEquals((await get({ ifExists: "replace" })).resumedFrom, isUsed ? 100_000 : 0, what);
       assertWhole(world);
     }
     assertEquals(namesIn(folder), ["data.bin"]);
@@ -184,6 +195,32 @@ test(
   },
 );
 
+test("a download that waits for another one logs this once", {}, async (world) => {
+  const { server, get, file, folder } = world;
+  const free = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  Object.assign(server.options, { dropAfter: 100_000, beforeDrop: () => free.promise });
+  const first = get({ onProgress: ({ bytes }) => bytes > 0 && begun.resolve() });
+  await begun.promise;
+  const events: LogEvent[] = [];
+  let looks = 0;
+  const other = world.another({
+    log: (event) => void events.push(event),
+    sleep: () => {
+      if (++looks === 50) {
+        server.options.dropAfter = Infinity;
+        free.resolve();
+      }
+      return new Promise((resolve) => setTimeout(resolve, 0));
+    },
+  });
+  await other.login();
+  assertEquals((await other.download("/files/data?day=1", file)).kept, true);
+  assertEquals((await first).bytes, 300_000);
+  assertEquals(events.filter(({ event }) => event === "pause").length, 1);
+  assertEquals([looks >= 50, namesIn(folder)], [true, ["data.bin"]]);
+});
+
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 
 test(
@@ -223,11 +260,16 @@ const digests: [headers: Record<string, string>, isRight: boolean][] = [
   [{ "repr-digest": `sha-256=:${sha256(contentOf(5))}:` }, false],
   [{ "content-md5": createHash("md5").update(content).digest("base64") }, true],
   [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==" }, false],
+  // These are not the base64 of 16 bytes, or of 32, so they say nothing about the file.
+  [{ "content-md5": createHash("md5").update("x").digest("hex") }, true],
+  [{ "content-md5": `"${createHash("md5").update("x").digest("base64")}"` }, true],
+  [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAAAA" }, true],
+  [{ "repr-digest": "sha-256=:AAAA:" }, true],
 ];
 for (const [headers, isRight] of digests) {
-  const [header] = Object.keys(headers);
-  const what = isRight ? "saves a file that matches" : "rejects a file that does not match";
-  test(`download() ${what} its ${header} header`, {
+  const [header] = Object.entries(headers).map((each) => each.join(": "));
+  const what = isRight ? "saves a file with" : "rejects a file that does not match";
+  test(`download() ${what} the header ${header}`, {
     headers,
     dropAfter: 200_000,
   }, async (world) => {
@@ -280,6 +322,49 @@ for (const [method, times, often] of [["GET", 6, "six times"], ["POST", 1, "once
     },
   );
 }
+
+const ACCEPTED = "202 Accepted\r\nretry-after: 7";
+
+test(
+  "download() waits while the API is preparing the file",
+  {
+    instead: (_, count) => [ACCEPTED, "202 Accepted", "202 Accepted\r\nretry-after: 0"][count - 1],
+  },
+  async (world) => {
+    assertEquals((await world.get()).bytes, 300_000);
+    assertWhole(world);
+    const [asked, ...own] = world.pauses;
+    assertEquals([asked, own.map((ms) => ms >= 500)], [7_000, [true, true]]);
+  },
+);
+
+for (
+  const [what, init, answer, times] of [
+    ["six requests", {}, ACCEPTED, 6],
+    ["a POST, which it does not repeat", { method: "POST" }, ACCEPTED, 1],
+    ["a request to wait for more than five minutes", {}, "202 Accepted\r\nretry-after: 301", 1],
+  ] as const
+) {
+  test(
+    `download() says that the API is still preparing the file after ${what}`,
+    { instead: () => answer },
+    async ({ server, get, folder }) => {
+      const error = await rejection(get({ init })) as ApiError;
+      assertEquals([error.code, error.status], ["API_BODY", 202]);
+      assertMatch(error.message, /the API is still preparing the file/);
+      assertEquals([server.asked.length, namesIn(folder)], [times, []]);
+    },
+  );
+}
+
+test("download() keeps its .part file while the API is preparing the file", {}, async (world) => {
+  await leavePart(world);
+  world.server.options.instead = () => ACCEPTED;
+  assertEquals((await rejection(world.get())).code, "API_BODY");
+  delete world.server.options.instead;
+  assertEquals((await world.get()).resumedFrom, 100_000);
+  assertWhole(world);
+});
 
 test("download() keeps its .part file if the API returns a login page instead of the rest", {
   dropAfter: 100_000,
@@ -425,6 +510,11 @@ const diskErrors: [what: string, error: Error, shown: RegExp][] = [
     coded("ENOENT", "Die Syntax ist falsch. (os error 123)"),
     /Windows does not allow this name/,
   ],
+  [
+    "a file that is a mount",
+    coded("EBUSY", "Belegt (os error 16)"),
+    /mounted as a single file, which cannot be replaced; mount its folder instead/,
+  ],
   // The runtime throws a TypeError if some system calls fail.
   [
     "a system call that fails",
@@ -454,6 +544,20 @@ function failing(method: "syncData" | "writeSync", error: Error): Disposable {
   Object.assign(files, { [method]: fail });
   return { [Symbol.dispose]: () => void Object.assign(files, { [method]: real }) };
 }
+
+test("download() replaces a file on a disk that refuses chmod", {}, async (world) => {
+  const { chmodSync } = Deno;
+  Deno.writeTextFileSync(world.file, "old");
+  Deno.chmodSync = () => {
+    throw new Deno.errors.PermissionDenied("Operation not permitted (os error 1)");
+  };
+  try {
+    await world.get({ ifExists: "replace" });
+  } finally {
+    Deno.chmodSync = chmodSync;
+  }
+  assertWhole(world);
+});
 
 test("download() closes the connection if the disk is full", {}, async ({ get }) => {
   using _ = failing("writeSync", coded("ENOSPC", "No space left (os error 28)"));

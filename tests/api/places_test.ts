@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
-import { makePipe } from "../support/disks.ts";
-import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { frozen, makePipe, noFreezing } from "../support/disks.ts";
+import { type Lack, needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { signedIn } from "../support/portless.ts";
 
 interface Place {
@@ -11,6 +11,8 @@ interface Place {
   readonly file: string;
   /** The path of the .part file that the download writes to. */
   readonly part: string;
+  /** The `Range` of each request. */
+  readonly ranges: (string | null)[];
   get(options?: DownloadOptions): Promise<string>;
 }
 
@@ -26,11 +28,14 @@ async function inPlace(
   await inFolder(async (folder) => {
     const file = `${folder}/data.csv`;
     let part = "";
+    const ranges: (string | null)[] = [];
     await using world = await signedIn({
-      api(_, count) {
+      api({ headers }, count) {
         part = partIn(folder) ?? part;
+        ranges.push(headers.get("range"));
         if (count > 1) meanwhile(folder);
-        return new Response("fetched", { headers: { etag: `"1"`, "content-length": "7" } });
+        const body = ReadableStream.from(["fet", "ched"]).pipeThrough(new TextEncoderStream());
+        return new Response(body, { headers: { etag: `"1"`, "content-length": "7" } });
       },
     });
     const { session } = world;
@@ -40,7 +45,7 @@ async function inPlace(
     };
     await get();
     Deno.removeSync(file);
-    await use({ session, folder, file, get, part: `${folder}/${part}` });
+    await use({ session, folder, file, ranges, get, part: `${folder}/${part}` });
   });
 }
 
@@ -51,7 +56,7 @@ function partIn(folder: string): string | undefined {
 /** Leaves the beginning of the file in its .part file, as if a process was killed. */
 async function leavePart(part: string): Promise<void> {
   await Deno.writeTextFile(part, "fet");
-  const note = JSON.stringify({ validator: `"1"`, etag: `"1"`, total: 7 });
+  const note = JSON.stringify({ etag: `"1"`, "content-length": "7" });
   await Deno.writeTextFile(part.replace(/part$/, "note"), note);
 }
 
@@ -63,6 +68,9 @@ function withLocks(tryLock: (file: Deno.FsFile) => boolean): Disposable {
   };
   return { [Symbol.dispose]: () => void (Deno.FsFile.prototype.tryLockSync = tryLockSync) };
 }
+
+/** Puts something in place of a file while a download uses it. */
+type Plant = (path: string, use: () => Promise<void>) => Promise<void>;
 
 subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) => {
   for (const there of [true, false]) {
@@ -97,6 +105,50 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
         assertEquals(await get(), "fetched");
         assertEquals(await Deno.readTextFile(mine), "of the user");
       }));
+  }
+
+  const others: [what: string, lack: Lack | undefined, Plant][] = [
+    ["a folder", undefined, (path, use) => Deno.mkdir(path).then(use)],
+    ["a named pipe", undefined, (path, use) => makePipe(path).then(use)],
+    ["a file that this user cannot write", noFreezing, async (path, use) => {
+      await Deno.writeTextFile(path, JSON.stringify({ etag: `"1"` }));
+      await frozen(path, use);
+    }],
+    ["a file of another user", ROOT_ONLY, async (path, use) => {
+      await Deno.writeTextFile(path, JSON.stringify({ etag: `"1"` }));
+      await Deno.chown(path, 1, 1);
+      await use();
+      if (path.endsWith("note")) return;
+      assertEquals([Deno.statSync(path).uid, Deno.readTextFileSync(path)], [
+        1,
+        `{"etag":"\\"1\\""}`,
+      ]);
+    }],
+    ["another name of a file", undefined, async (path, use) => {
+      const content = JSON.stringify({ etag: `"1"` });
+      await Deno.writeTextFile(`${path}.2`, content);
+      await Deno.link(`${path}.2`, path);
+      await use();
+      assertEquals(await Deno.readTextFile(`${path}.2`), content);
+    }],
+  ];
+  for (const [what, lack, plant] of others) {
+    for (const place of ["part", "note"]) {
+      test({
+        ...needing(lack, `download() does not use ${what} in place of its .${place} file`),
+        fn: () =>
+          inPlace(async ({ file, part, ranges, get }) => {
+            await leavePart(part);
+            const path = part.replace(/part$/, place);
+            await Deno.remove(path);
+            await plant(path, async () => {
+              assertEquals(await get(), "fetched");
+              assertEquals(await get({ ifExists: "replace" }), "fetched");
+            });
+            assertEquals([ranges, Deno.statSync(file).nlink], [[null, null, null], 1]);
+          }),
+      });
+    }
   }
 
   test("download() writes to a pipe and does not replace it", () =>

@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
-import { inFolder } from "../support/child_deno.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { createHash } from "node:crypto";
+import { inFolder, namesIn } from "../support/child_deno.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 
 const OLD = "0123456789";
@@ -66,6 +67,7 @@ async function saving(
   });
 }
 
+const one = { etag: `"1"` };
 const weak = { etag: `W/"1"`, "last-modified": DAY };
 const strong = { etag: `"1"`, "last-modified": DAY };
 /** The headers of a first response and of the rest, and whether they are of the same version. */
@@ -76,12 +78,12 @@ const rests: [string, before: Validators, after: Validators, isSame: boolean][] 
   ["no date, unlike the first half", { "last-modified": DAY }, {}, false],
   ["another weak ETag and the same date", weak, { ...weak, etag: `W/"2"` }, false],
   ["a new ETag and the same date", { "last-modified": DAY }, strong, false],
-  [
-    "an unexpected first byte",
-    { etag: `"1"` },
-    { etag: `"1"`, "content-range": "bytes 4-9/10" },
-    false,
-  ],
+  ["an unexpected first byte", one, { ...one, "content-range": "bytes 4-9/10" }, false],
+  ["another total", one, { ...one, "content-range": "bytes 5-9/11" }, false],
+  ["a range beyond the total", one, { ...one, "content-range": "bytes 5-10/10" }, false],
+  ["a length that is not that of its range", one, { ...one, "content-length": "4" }, false],
+  ["no range that can be read", one, { ...one, "content-range": "bytes 5-/10" }, false],
+  ["an unknown total that is known already", one, { ...one, "content-range": "bytes 5-9/*" }, true],
   ["a content-encoding", { etag: `"1"` }, { etag: `"1"`, "content-encoding": "gzip" }, false],
   ["the same date", { "last-modified": DAY }, { "last-modified": DAY }, true],
   ["the same weak ETag and date", weak, weak, true],
@@ -98,6 +100,92 @@ for (const [what, before, after, isSame] of rests) {
       },
     ));
 }
+
+/** A response with status 200, or another one, and these headers. */
+const sent = (text: string, headers: Validators, status = 200) =>
+  new Response(text, { status, headers: { date: TODAY, ...headers } });
+
+for (const range of ["bytes 5-9/10", "bytes 0-4/10", "bytes */10", "bytes=0-9/10"]) {
+  Deno.test(`download() starts over if a 200 for the rest has the range ${range}`, () =>
+    saving(
+      [firstHalf(one), sent(OLD.slice(HALF), { ...one, "content-range": range })],
+      async ({ get, starts }) => assertEquals([await get(), starts], [NEW, [0, HALF, 0]]),
+    ));
+}
+
+Deno.test("download() starts over if the length of the file is unknown and stays unknown", () => {
+  const headers = { ...one, "content-range": "bytes 5-7/*" };
+  return saving([breaking(OLD.slice(0, HALF), one), sent("567", headers, 206)], async ({ get }) => {
+    assertEquals(await get(), NEW);
+  });
+});
+
+const half = OLD.slice(0, HALF);
+const parts = "multipart/byteranges; boundary=x";
+/** The first response, and the content of the saved file or the code of the error. */
+const firsts: [what: string, Response, outcome: string][] = [
+  ["a 203", sent(OLD, {}, 203), OLD],
+  ["a 206 with all bytes", sent(OLD, { "content-range": "bytes 0-9/10" }, 206), OLD],
+  ["a 200 with the range of all bytes", sent(OLD, { "content-range": "bytes 0-9/10" }), OLD],
+  ["a 200 with a range of rows", sent(OLD, { "content-range": "items 0-9/500" }), OLD],
+  ["a 200 with a range of some bytes", sent(half, { "content-range": "bytes 0-4/10" }), "BROKEN"],
+  [
+    "a 200 with a length that is not that of its range",
+    sent(half, { "content-range": "bytes 0-9/10", "content-length": "5" }),
+    "BROKEN",
+  ],
+  ["a 200 with two ranges", sent(OLD, { "content-range": "bytes 0-9/10, bytes 0-9/10" }), "BROKEN"],
+  ["a 206 with some bytes", sent(half, { "content-range": "bytes 0-4/10" }, 206), "BROKEN"],
+  ["a 206 of unknown length", sent(half, { "content-range": "bytes 0-4/*" }, 206), "BROKEN"],
+  ["a 206 without a range", sent(OLD, {}, 206), "BROKEN"],
+  ["a 206 with several parts", sent(OLD, { "content-type": parts }, 206), "BROKEN"],
+  [
+    "a 206 with more bytes than its range",
+    sent(OLD, {
+      "content-range": "bytes 0-4/5",
+    }, 206),
+    "BROKEN",
+  ],
+  ["a 201", sent(OLD, {}, 201), "API_BODY"],
+  ["a 207", sent(OLD, {}, 207), "API_BODY"],
+  ["a 226", sent(OLD, {}, 226), "API_BODY"],
+];
+for (const [what, first, outcome] of firsts) {
+  const isSaved = outcome === OLD;
+  Deno.test(`download() ${isSaved ? "saves" : "does not save"} ${what}`, () =>
+    saving([first], async ({ get, folder }) => {
+      const code = outcome === "BROKEN" ? "DOWNLOAD_BROKEN" : outcome;
+      assertEquals(await get().catch((error) => error.code), code);
+      assertEquals(namesIn(folder), isSaved ? ["data.csv"] : []);
+    }));
+}
+
+Deno.test("the error of a contradiction names the headers that contradict each other", () =>
+  saving([sent(half, { "content-range": "bytes 0-4/10", "content-length": "5" })], async (all) => {
+    const { message } = await rejection(all.get());
+    assertMatch(message, /status 200, content-range bytes 0-4\/10, content-length 5\)/);
+  }));
+
+Deno.test("download() discards a rest that is longer than its range", () => {
+  const long = sent("567890", { ...one, "content-range": "bytes 5-9/10" }, 206);
+  return saving([firstHalf(one), long], async ({ get, folder }) => {
+    assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
+    assertEquals(namesIn(folder), []);
+  });
+});
+
+Deno.test("download() compares the whole file with the digest that a rest brings", () => {
+  const digest = `sha-256=:${createHash("sha256").update(OLD).digest("base64")}:`;
+  const refused = () => new Response("no", { status: 403 });
+  const last = rest(OLD, HALF, { ...one, "repr-digest": digest });
+  return saving([firstHalf(one), refused(), last], async ({ get, folder }) => {
+    await rejection(get());
+    const part = namesIn(folder).find((name) => name.endsWith(".part"));
+    Deno.writeTextFileSync(`${folder}/${part}`, "false");
+    assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
+    assertEquals([namesIn(folder), await get()], [[], NEW]);
+  });
+});
 
 const ends: [string, first: Response, total: number, Validators, isSame: boolean][] = [
   [

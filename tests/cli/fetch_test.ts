@@ -127,6 +127,21 @@ Deno.test("fetch --output replaces an existing file only with --if-exists replac
   });
 });
 
+const notFiles: [status: number, said: RegExp][] = [
+  [201, /status 201.*print it, without --output.*API_BODY/],
+  [202, /still preparing the file.*wait 301 seconds, as the API asks.*API_BODY/],
+];
+for (const [status, said] of notFiles) {
+  Deno.test(`fetch --output does not save a ${status}`, () => {
+    const answer = () => Response.json({ job: 7 }, { status, headers: { "retry-after": "301" } });
+    return inFetchWorld(answer, async ({ run, folder, origin, given }) => {
+      const { code, stdout, stderr } = await run(["fetch", origin, "-o", "data.nc"], given);
+      assertEquals([code, stdout, filesIn(folder)], [1, "", []]);
+      assertMatch(stderr, said);
+    });
+  });
+}
+
 /** Waits until a download can be resumed, and returns the name of its `.part` file. */
 async function partBegun(folder: string): Promise<string> {
   using watcher = Deno.watchFs(folder);

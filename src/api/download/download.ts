@@ -12,8 +12,9 @@ import { onDisk } from "../save_errors.ts";
 import { type DownloadProgress, Transfer } from "./transfer.ts";
 import { onAbort } from "../../platform/abort.ts";
 import { idleTimeout } from "../../platform/idle.ts";
+import { type LiveLine, liveLine } from "../../platform/live_line.ts";
 import { isUrl, pathOfUrl } from "../../platform/paths.ts";
-import { type Attempt, retry } from "../../platform/retry.ts";
+import type { Timing } from "../../platform/world.ts";
 import { typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode download}. */
@@ -59,6 +60,9 @@ export interface Download {
 
 /** Interval at which to check whether another download of the same file has ended. */
 const LOOK_MS = 100;
+const BUSY = "another download is saving the file";
+/** A wait that takes longer than this is shown. */
+const UNSEEN_MS = 2_000;
 
 /**
  * Returns the path of a file to save.
@@ -107,9 +111,9 @@ export function checkRequest(method: string, headers: Headers): void {
  *
  * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
  * causes are detected before anything is sent.
- * @throws {ApiError} `API_STATUS` if the status is an error; `API_BODY` if the response is a web
- * page or has no body; `API_TIMEOUT` if no data arrives; `DOWNLOAD_BROKEN` if the file is
- * incomplete.
+ * @throws {ApiError} `API_STATUS` if the status is an error; `API_BODY` if the response is not the
+ * file, such as a web page or a 202; `API_TIMEOUT` if no data arrives; `DOWNLOAD_BROKEN` if the file
+ * is incomplete.
  */
 export async function downloadTo(
   api: Api,
@@ -127,11 +131,8 @@ export async function downloadTo(
     reports.soon();
   };
   try {
-    const saved = await whenFree(
-      api,
-      signal,
-      () => downloadUnlessBusy(api, input, file, { ...options, onPiece }, signal, group),
-    );
+    const given = { ...options, onPiece, waits: true } as const;
+    const saved = await downloadFile(api, input, file, given, signal, group);
     reports.now();
     return saved;
   } finally {
@@ -140,31 +141,36 @@ export async function downloadTo(
   }
 }
 
-/** Retries a download while another download is saving the same file. */
-export function whenFree<T>(
-  { timing }: Api,
-  signal: AbortSignal | undefined,
-  save: () => Promise<T | "busy">,
-): Promise<T> {
-  return retry(timing, signal, async (): Promise<Attempt<T>> => {
-    const saved = await save();
-    if (saved !== "busy") return { done: saved };
-    return { pauseMs: LOOK_MS, why: "another download is saving it" };
-  });
-}
-
 /** Options for one file. */
 export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signal"> {
   /** Called for each piece of the file. */
   readonly onPiece: (progress: DownloadProgress) => void;
+  /** Whether to wait while another download is saving the file. */
+  readonly waits: boolean;
 }
 
 /**
- * Saves a response as a file, or returns at once if another download is saving the file.
+ * Saves a response as a file.
  *
  * @returns The saved or kept file; `busy` if another download is saving the file.
  */
-export async function downloadUnlessBusy(
+export function downloadFile(
+  api: Api,
+  input: string | URL | Request,
+  file: string,
+  options: FileOptions & { readonly waits: true },
+  signal: AbortSignal | undefined,
+  group: DownloadGroup,
+): Promise<Download>;
+export function downloadFile(
+  api: Api,
+  input: string | URL | Request,
+  file: string,
+  options: FileOptions,
+  signal: AbortSignal | undefined,
+  group: DownloadGroup,
+): Promise<Download | "busy">;
+export async function downloadFile(
   api: Api,
   input: string | URL | Request,
   file: string,
@@ -179,10 +185,8 @@ export async function downloadUnlessBusy(
   const { address, headers, method } = call.request;
   checkRequest(method, headers);
   const canResume = resume && method === "GET";
-  const target = await onDisk(
-    file,
-    () => openTarget(file, address, ifExists, canResume, signal),
-  );
+  const open = () => onDisk(file, () => openTarget(file, address, ifExists, canResume, signal));
+  const target = options.waits ? await openWhenFree(api.timing, signal, open) : await open();
   if (target === "busy") return target;
   const passed = () => ({ milliseconds: Math.round(monotonic() - started) });
   const kept = (bytes: number): Download => {
@@ -207,5 +211,30 @@ export async function downloadUnlessBusy(
     stopListening();
     target.release();
     call.release();
+  }
+}
+
+/** Opens the target of a download as soon as no other download is saving the file. */
+async function openWhenFree<T>(
+  { log, monotonic, sleep }: Timing,
+  signal: AbortSignal | undefined,
+  open: () => Promise<T | "busy">,
+): Promise<T> {
+  const started = monotonic();
+  let line: LiveLine | undefined;
+  try {
+    for (let looks = 0;; looks++) {
+      signal?.throwIfAborted();
+      const target = await open();
+      if (target !== "busy") return target;
+      if (looks === 0) log?.({ event: "pause", pauseMs: LOOK_MS, reason: BUSY });
+      if (line === undefined && monotonic() - started >= UNSEEN_MS) {
+        line = liveLine();
+        await line?.show(`Waiting (${BUSY})`);
+      }
+      await sleep(LOOK_MS, signal);
+    }
+  } finally {
+    await line?.remove();
   }
 }

@@ -1,12 +1,6 @@
 /** Downloads many files, a few at once. */
 import type { Api } from "../api.ts";
-import {
-  checkIfExists,
-  checkRequest,
-  type Download,
-  downloadUnlessBusy,
-  whenFree,
-} from "./download.ts";
+import { checkIfExists, checkRequest, type Download, downloadFile } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
 import { checkedHeaders } from "../headers.ts";
 import { checkedItems, type DownloadItems, type Task, withoutQuery } from "./items.ts";
@@ -141,7 +135,7 @@ export async function downloadItems(
     });
   });
 
-  async function save({ input, path }: Task): Promise<"busy" | "done"> {
+  async function save({ input, path }: Task, waits: boolean): Promise<"busy" | "done"> {
     if (performance.now() - restedAt > BUSY_MS) {
       await new Promise((resolve) => setTimeout(resolve, 0));
       restedAt = performance.now();
@@ -160,8 +154,8 @@ export async function downloadItems(
       : end.signal;
     try {
       either.throwIfAborted();
-      const given = { ...options, onPiece };
-      const done = await downloadUnlessBusy(api, input, path, given, either, group);
+      const given = { ...options, onPiece, waits };
+      const done = await downloadFile(api, input, path, given, either, group);
       if (done === "busy") return done;
       (done.kept ? kept : saved).push(done);
     } catch (reason) {
@@ -178,12 +172,9 @@ export async function downloadItems(
   /** Saves items until no items are left. Several workers run this function at once. */
   async function work(): Promise<void> {
     for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
-      if (await save(next.value) === "busy") busy.push(next.value);
+      if (await save(next.value, false) === "busy") busy.push(next.value);
     }
-    for (let task; (task = busy.shift()) !== undefined;) {
-      const again = task;
-      await whenFree(api, end.signal, () => save(again));
-    }
+    for (let task; (task = busy.shift()) !== undefined;) await save(task, true);
   }
 
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));

@@ -1,7 +1,8 @@
 /** The file that a download writes to until the download is complete. */
-import { type Digest, NO_VERSION, type Version } from "./version.ts";
+import { type Digest, NO_VERSION, type Version, versionOf } from "./version.ts";
 import { fileExists, isFolder } from "../save_errors.ts";
 import { Outlet } from "./outlet.ts";
+import { throwIfBug } from "../../errors/bug.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { realPath, unlessMissing } from "../../platform/file_info.ts";
 import { remove, renameOver } from "../../platform/replace_file.ts";
@@ -15,6 +16,8 @@ export type Target = Part | Outlet;
 /** Maximum number of attempts to open a part while other processes rename or remove it. */
 const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
+/** Maximum length of a note. */
+const NOTE_BYTES = 65_536;
 
 /**
  * Opens the file that a download writes to: a part, which is a file next to the target. The name of
@@ -49,8 +52,7 @@ export async function openTarget(
   if (opened === "busy" && ifExists !== "replace") return "busy";
   const place = { path, target, part, ifExists, mode: found?.mode };
   if (typeof opened === "string") {
-    // The shared part cannot be locked. A random name keeps other downloads away from this part.
-    const own = `${target}.${crypto.randomUUID().slice(0, 8)}.part`;
+    const own = randomName(part);
     return new Part({ ...place, part: own }, { file: create(own), isNew: true }, false);
   }
   const shared = new Part(place, opened, resume);
@@ -89,6 +91,11 @@ function hashOf(address: string): string {
   return hash.toString(16).padStart(8, "0");
 }
 
+/** A name for a part that no other download uses and no other user can guess. */
+function randomName(part: string): string {
+  return part.replace(/[^.]+\.part$/, `${crypto.randomUUID().slice(0, 8)}.part`);
+}
+
 /** An open part file. */
 interface OpenFile {
   readonly file: Deno.FsFile;
@@ -99,17 +106,23 @@ interface OpenFile {
  * Opens and locks the part that all downloads of one address share.
  *
  * @returns `busy` if another download holds the lock; `unusable` if the file system has no locks,
- * or if something other than a part has this name, such as a link in a cloned project.
+ * or if something other than a part of this user has this name, such as a link in a cloned project
+ * or the part of another user in a shared folder.
  */
 function openLocked(part: string): OpenFile | "busy" | "unusable" {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const opened = openShared(part);
     if (opened === undefined) continue;
+    if (opened === "unusable") return opened;
     const { file, isNew } = opened;
     const lock = tryLock(file);
     // Between the open and the lock, another download may have renamed this file to the target. The
     // name then no longer belongs to this file.
-    if (lock === "held" && isNameOf(part, file)) return opened;
+    if (lock === "held" && isNameOf(part, file)) {
+      if (isNew || isOwn(file, userOfNewFiles(part))) return opened;
+      file.close();
+      return "unusable";
+    }
     file.close();
     if (lock === "unusable" && isNew) remove(part);
     if (lock !== "held") return lock;
@@ -121,9 +134,9 @@ function openLocked(part: string): OpenFile | "busy" | "unusable" {
  * Creates or opens a part.
  *
  * @returns `undefined` if the caller has to try again: this call has created the missing folder, or
- * another process has just removed the part.
+ * another process has just removed the part. `unusable` if this user cannot open it.
  */
-function openShared(part: string): OpenFile | undefined {
+function openShared(part: string): OpenFile | "unusable" | undefined {
   try {
     return { file: create(part), isNew: true };
   } catch (error) {
@@ -131,8 +144,35 @@ function openShared(part: string): OpenFile | undefined {
       Deno.mkdirSync(folderOf(part), { recursive: true });
     } else if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
   }
-  const file = unlessMissing(() => Deno.openSync(part, { read: true, write: true }));
-  return file && { file, isNew: false };
+  try {
+    const file = unlessMissing(() => openExisting(part));
+    return file && { file, isNew: false };
+  } catch (error) {
+    throwIfBug(error);
+    return "unusable";
+  }
+}
+
+/** Opens a file. Opened for reading alone, a named pipe would wait for a writer. */
+function openExisting(path: string): Deno.FsFile {
+  return Deno.openSync(path, { read: true, write: true });
+}
+
+/**
+ * Whether an open file is a regular file of this user, without a second name. Another user may have
+ * put anything else there, to read or change the download, or to have it overwrite another file.
+ */
+function isOwn(file: Deno.FsFile, user: number | null): boolean {
+  const { isFile, nlink, uid } = file.statSync();
+  return isFile && (nlink ?? 1) <= 1 && uid === user;
+}
+
+/** The owner of a file that this process creates. `Deno.uid()` would need another permission. */
+function userOfNewFiles(part: string): number | null {
+  const path = randomName(part);
+  using file = create(path);
+  remove(path);
+  return file.statSync().uid;
 }
 
 /** Creates a file. Fails if the name exists, even as a dangling link. */
@@ -177,12 +217,11 @@ class Part {
   /** The version of the API's file to which the written bytes belong. */
   version: Version = NO_VERSION;
   #hasNote: boolean;
+  /** Whether a later call may resume this part. */
+  #resume: boolean;
 
-  constructor(
-    readonly place: PartPaths,
-    readonly opened: OpenFile,
-    readonly resume: boolean,
-  ) {
+  constructor(readonly place: PartPaths, readonly opened: OpenFile, resume: boolean) {
+    this.#resume = resume;
     this.#hasNote = !opened.isNew;
     openParts.add(this);
     // The file that the part replaces may be private, so the part is private, too.
@@ -196,15 +235,21 @@ class Part {
    */
   #chmod(mode: number): void {
     const { part, mode: replaced } = this.place;
-    if (replaced && Deno.build.os !== "windows") Deno.chmodSync(part, mode);
+    if (!replaced || Deno.build.os === "windows") return;
+    try {
+      Deno.chmodSync(part, mode);
+    } catch (error) {
+      // Some file systems refuse this. The replaced file then has the mode of all their files, too.
+      throwIfBug(error);
+    }
   }
 
   /** Resumes the part of an earlier call, or starts over. */
   #takeOver(): void {
     const { file } = this.opened;
     const { size } = file.statSync();
-    const version = this.resume ? this.#readNote() : undefined;
-    if (version?.validator) {
+    const version = this.#resume ? this.#readNote() : NO_VERSION;
+    if (version.validator !== undefined) {
       const { total = Infinity } = this.version = version;
       // Only the API knows whether a complete part is still the current version. To ask the API,
       // the download requests the last byte again.
@@ -222,12 +267,17 @@ class Part {
     return this.place.part.replace(/part$/, "note");
   }
 
-  #readNote(): Version | undefined {
+  /** Reads the version from the note, by the rules for the headers of a response. */
+  #readNote(): Version {
     try {
-      return JSON.parse(Deno.readTextFileSync(this.#note));
+      using note = openExisting(this.#note);
+      if (!isOwn(note, this.opened.file.statSync().uid)) return NO_VERSION;
+      const bytes = new Uint8Array(NOTE_BYTES);
+      const text = new TextDecoder().decode(bytes.subarray(0, note.readSync(bytes) ?? 0));
+      return versionOf(new Headers(JSON.parse(text)));
     } catch {
       // The note is missing or damaged.
-      return undefined;
+      return NO_VERSION;
     }
   }
 
@@ -235,8 +285,16 @@ class Part {
     // The old note is removed first: if it were a link, this call would overwrite the file that the
     // link points to.
     remove(this.#note);
-    Deno.writeTextFileSync(this.#note, JSON.stringify(this.version), { createNew: true });
-    this.#hasNote = true;
+    try {
+      const text = JSON.stringify(this.version.headers);
+      Deno.writeTextFileSync(this.#note, text, { createNew: true });
+      this.#hasNote = true;
+    } catch (error) {
+      // For example, another user has put a file there. This download cannot be resumed later.
+      throwIfBug(error);
+      remove(this.#note);
+      this.#resume = false;
+    }
   }
 
   #removeNote(): void {
@@ -263,7 +321,7 @@ class Part {
     for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
     this.size += bytes.length;
     const { validator, total } = this.version;
-    const canResume = this.resume && validator !== undefined && this.size !== total;
+    const canResume = this.#resume && validator !== undefined && this.size !== total;
     if (canResume && !this.#hasNote) this.#writeNote();
   }
 

@@ -1,27 +1,29 @@
-/** Refuses responses that are not the file: pages, empty responses and unknown encodings. */
+/** Refuses successes that are not the file: pages, other statuses and unknown encodings. */
 import { NOT_THE_API } from "../call_errors.ts";
 import type { CheckedCall } from "../checked_call.ts";
+import { fixOfStatus } from "../error_response.ts";
 import { isMarkup } from "../pages.ts";
+import type { Fix } from "../../errors/advice.ts";
+import type { ApiError } from "../../errors/errors.ts";
+import { retryAfterMs } from "../../platform/backoff.ts";
 
-/** Statuses of responses that never have a body. */
-const BODILESS = [204, 205];
+const READ_IT: Fix = [
+  { inProgram: "read it with authFetch()", inTerminal: "print it, without --output" },
+  ": it may say where the file is",
+];
 
 /**
- * Refuses to save a response without a body, or a web page, such as a login page, as data: the user
- * might notice the mistake only much later.
+ * Refuses to save a web page, such as a login page, as data: the user might notice the mistake only
+ * much later.
  *
- * @throws {ApiError} `API_BODY` if the response has no body, or is a page and the file does not
- * have the extension of a page.
+ * @throws {ApiError} `API_BODY` if the response is a page and the file does not have the extension
+ * of a page.
  */
-export async function refuseUseless(
+export async function refusePage(
   call: CheckedCall,
   response: Response,
   file: string,
 ): Promise<void> {
-  if (BODILESS.includes(response.status)) {
-    const problem = "it has no body, so nothing was saved";
-    throw call.errors.unusable(response, { problem, fix: "check the path" });
-  }
   if (/\.x?html?$/i.test(file)) return;
   const type = response.headers.get("content-type") ?? "";
   if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
@@ -32,6 +34,29 @@ export async function refuseUseless(
     problem: `it is ${call.errors.describePage(text)}, and was not saved`,
     fix: `${NOT_THE_API}; or, to save a page, name the file ….html`,
   }, { text });
+}
+
+/** The error for a success that is not the file. */
+export async function notTheFile(call: CheckedCall, response: Response): Promise<ApiError> {
+  const text = await call.beginningOf(response);
+  const advice = text === ""
+    ? { problem: "it has no body, so nothing was saved", fix: "check the path" }
+    : { problem: "a response with this status is not the file, and was not saved", fix: READ_IT };
+  return call.errors.unusable(response, advice, { text });
+}
+
+/** The error for a 202. A request that is not safe is not repeated: it would start over. */
+export async function notReady(
+  call: CheckedCall,
+  response: Response,
+  attempts: number,
+): Promise<ApiError> {
+  const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
+  const waitMs = retryAfterMs(response.headers, call.api.timing.now());
+  return call.errors.unusable(response, {
+    problem: `the API is still preparing the file${tried}, and nothing was saved`,
+    fix: call.request.isSafe ? fixOfStatus(503, waitMs) : READ_IT,
+  }, { text: await call.beginningOf(response) });
 }
 
 /** @throws {ApiError} `API_BODY` if the runtime does not decode this encoding. */

@@ -1,11 +1,12 @@
 /** The transfer of one file: which request comes next, and what its response means. */
+import { type Body, contentsOf } from "./contents.ts";
 import type { DownloadGroup } from "./download_group.ts";
 import { MAX_FRUITLESS } from "./hosts.ts";
 import { Outlet } from "./outlet.ts";
 import type { Target } from "./part.ts";
 import { eachPiece } from "./pieces.ts";
-import { refuseEncoding, refuseUseless } from "./savable.ts";
-import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
+import { notReady, notTheFile, refuseEncoding, refusePage } from "./savable.ts";
+import { encodingOf, NO_VERSION, type Version } from "./version.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { isElsewhere } from "../redirects.ts";
 import { onDisk } from "../save_errors.ts";
@@ -18,8 +19,11 @@ import { type ApiError, UnreachableError } from "../../errors/errors.ts";
 const FIRST_PAUSE_MS = 500;
 /** Longest pause before a retry. A download fails if `Retry-After` asks for a longer one. */
 const LONGEST_PAUSE_MS = 300_000;
-/** Statuses worth a retry: the API, or a proxy in front of it, is busy or briefly unavailable. */
-const WORTH_A_RETRY = [429, 502, 503, 504];
+/**
+ * Statuses worth a retry: the API is still preparing the file, or the API or a proxy in front of it
+ * is busy or briefly unavailable.
+ */
+const WORTH_A_RETRY = [202, 429, 502, 503, 504];
 
 /** The progress of a download. */
 export interface DownloadProgress {
@@ -107,7 +111,7 @@ export class Transfer {
   }
 
   /**
-   * Sends one request, and compares the version in its response with that of the bytes on disk.
+   * Sends one request, and writes the body of its response if it is the file or its rest.
    *
    * @returns `undefined` if the file is complete.
    */
@@ -121,13 +125,24 @@ export class Transfer {
       return this.#unanswered(error);
     }
     group.hosts.noteResponse(this.#origin);
-    const { status } = response;
-    if (size > 0 && (status === 206 || status === 416)) {
-      if (!isRest(response, size, version)) return await this.#startOver(response);
-      return await this.#resume(response);
+    const contents = contentsOf(response, size, version);
+    switch (contents.kind) {
+      case "whole":
+        return await this.#begin(response, contents);
+      case "rest":
+        this.target.version = contents.version;
+        return await this.#read(response, contents);
+      case "nothing":
+        await response.body?.cancel();
+        return undefined;
+      case "unusable":
+        return await this.#distrust(response);
+      case "other":
+        throw await notTheFile(call, response);
+      case "pending":
+      case "refused":
+        return await this.#refused(response);
     }
-    if (response.ok && status !== 206) return await this.#begin(response);
-    return await this.#refused(response);
   }
 
   #headers(): Headers {
@@ -142,21 +157,9 @@ export class Transfer {
     return headers;
   }
 
-  /** Reads a response that contains the rest of the file, or says with a 416 that there is none. */
-  async #resume(response: Response): Promise<Setback | undefined> {
-    const { target } = this;
-    if (response.status === 416) {
-      await response.body?.cancel();
-      return undefined;
-    }
-    const { version } = target;
-    target.version = { ...version, total: version.total ?? totalIn(response.headers) };
-    return await this.#read(response);
-  }
-
   /** Reads a response that contains the file from its first byte. */
-  async #begin(response: Response): Promise<Setback | undefined> {
-    await refuseUseless(this.call, response, this.file);
+  async #begin(response: Response, body: Body): Promise<Setback | undefined> {
+    await refusePage(this.call, response, this.file);
     const encoding = encodingOf(response);
     if (encoding !== "" && this.#wantsPlain) {
       // The next request leaves accept-encoding to the runtime, so that the runtime decodes the
@@ -165,8 +168,27 @@ export class Transfer {
       return await this.#startOver(response);
     }
     await refuseEncoding(this.call, response, encoding);
-    await this.#beginWith(encoding === "" ? versionOf(response.headers) : NO_VERSION);
-    return await this.#read(response);
+    await this.#beginWith(body.version);
+    return await this.#read(response, body);
+  }
+
+  /**
+   * Starts over after a response that can be neither the file nor its rest.
+   *
+   * @throws {ApiError} `DOWNLOAD_BROKEN` if this request already asked for the whole file.
+   */
+  async #distrust(response: Response): Promise<Setback> {
+    if (this.target.size > 0) return await this.#startOver(response);
+    await response.body?.cancel();
+    const facts = ["content-range", "content-length"].flatMap((name) => {
+      const value = response.headers.get(name);
+      return value === null ? [] : [`${name} ${this.call.secrets.quote(value, 80)}`];
+    });
+    const sent = [`status ${response.status}`, ...facts].join(", ");
+    throw this.#damaged(
+      `the API sent only a part, or its headers contradict each other: ${sent}`,
+      "check the path and any proxy, or ask the support channel of your subscription",
+    );
   }
 
   /**
@@ -184,14 +206,14 @@ export class Transfer {
   }
 
   /** Writes a body to the target. */
-  async #read(response: Response): Promise<Setback | undefined> {
+  async #read(response: Response, { end, version }: Body): Promise<Setback | undefined> {
     const { call, file, target } = this;
     const type = response.headers.get("content-type");
     this.contentType = type === null ? undefined : call.secrets.quote(type);
-    const { size: start, version: { total } } = target;
+    const { size: start } = target;
     const broken = await eachPiece(
       response.body,
-      (total ?? Infinity) - start,
+      (end ?? Infinity) - start,
       (piece) => call.more(piece),
       async (piece) => {
         await onDisk(file, () => target.write(piece));
@@ -200,14 +222,15 @@ export class Transfer {
     );
     if (broken) call.signal?.throwIfAborted();
     const { size } = target;
-    if (total === undefined && !broken) return undefined;
-    // If the connection breaks after the last byte, the file is complete.
-    if (size === total) return undefined;
-    if (total !== undefined && size > total) {
+    if (end === undefined && !broken) return undefined;
+    if (end !== undefined && size > end) {
       target.discard();
       throw this.#damaged("the API sent more bytes than it announced");
     }
-    return setbackAfter(broken?.cause, "the response broke off");
+    // If the connection breaks after the last byte, the file is complete.
+    if (size === version.total) return undefined;
+    const why = size === end ? "the API sent only a part" : "the response broke off";
+    return setbackAfter(broken?.cause, why);
   }
 
   #report(): void {
@@ -236,9 +259,9 @@ export class Transfer {
   }
 
   /**
-   * Returns the setback if a request that the API refused can be repeated.
+   * Returns the setback if a request that brought no file can be repeated.
    *
-   * @throws {ApiError} `API_STATUS` if the request must not be repeated.
+   * @throws {ApiError} `API_STATUS`, or `API_BODY` for a 202, if it must not be repeated.
    */
   async #refused(response: Response): Promise<Setback> {
     const { call, group } = this;
@@ -246,22 +269,25 @@ export class Transfer {
     const attempts = this.#fruitless + 1;
     const waitMs = retryAfterMs(response.headers, call.api.timing.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
+    const isPending = status === 202;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
     const isFromStore = isElsewhere(response, call.request.address);
     // The refusal may mean that the presigned address has expired. The API redirects the next
     // request to a new one.
-    const hasExpired = isFromStore && status < 500 && attempts === 1;
+    const hasExpired = isFromStore && !isPending && status < 500 && attempts === 1;
     if (!call.request.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
-      const error = await call.refusal(response, attempts);
+      const error = isPending
+        ? await notReady(call, response, attempts)
+        : await call.refusal(response, attempts);
       const concernsAll = status === 401 && !isFromStore || status === 429 && !isBrief;
       if (concernsAll) group.end.abort(error);
       throw error;
     }
     await response.body?.cancel();
     return {
-      why: `the API responded with ${status}`,
-      pauseMs: isPassing ? waitMs : 0,
-      isBusy: isPassing && (status === 429 || waitMs !== undefined),
+      why: isPending ? "the API is still preparing the file" : `the API responded with ${status}`,
+      pauseMs: isPassing ? waitMs || undefined : 0,
+      isBusy: isPassing && !isPending && (status === 429 || waitMs !== undefined),
     };
   }
 
@@ -296,9 +322,9 @@ export class Transfer {
     return await onDisk(file, () => target.finish());
   }
 
-  #damaged(why: string): ApiError {
+  #damaged(why: string, fix = "run it again"): ApiError {
     const what = `Cannot download ${this.call.request.url} (${why})`;
-    return this.call.errors.make("DOWNLOAD_BROKEN", what, "run it again");
+    return this.call.errors.make("DOWNLOAD_BROKEN", what, fix);
   }
 }
 

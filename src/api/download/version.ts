@@ -20,7 +20,19 @@ export interface Version {
   /** Length in bytes. */
   readonly total?: number | undefined;
   readonly digest?: Digest | undefined;
+  /** The headers that the version was read from. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+const HEADERS = [
+  "accept-ranges",
+  "content-length",
+  "content-md5",
+  "date",
+  "etag",
+  "last-modified",
+  "repr-digest",
+];
 
 /**
  * The version of an unknown file. Also used for an encoded response, because its length, ranges and
@@ -28,15 +40,21 @@ export interface Version {
  */
 export const NO_VERSION: Version = {};
 
-/** Reads the headers of a response that contains the file from its first byte. */
+/** Reads the headers of a response that contains the whole file. */
 export function versionOf(headers: Headers): Version {
-  const length = headers.get("content-length") ?? "";
   return {
     validator: headers.get("accept-ranges") === "none" ? undefined : validatorOf(headers),
     etag: headers.get("etag") ?? undefined,
-    total: /^\d+$/.test(length) ? Number(length) : undefined,
-    digest: digestOf(headers),
+    total: lengthIn(headers),
+    digest: representationDigest(headers) ?? bodyDigest(headers),
+    headers: Object.fromEntries([...headers].filter(([name]) => HEADERS.includes(name))),
   };
+}
+
+/** The `Content-Length` of a response. */
+export function lengthIn(headers: Headers): number | undefined {
+  const length = headers.get("content-length") ?? "";
+  return /^\d+$/.test(length) ? Number(length) : undefined;
 }
 
 /**
@@ -52,44 +70,24 @@ function validatorOf(headers: Headers): string | undefined {
   return age >= 1_000 ? modified : undefined;
 }
 
-/** Reads `Repr-Digest` (RFC 9530) or `Content-MD5`. */
-function digestOf(headers: Headers): Digest | undefined {
-  const sha256 = /(?:^|,)\s*sha-256=:([\w+/]+=*):/i.exec(headers.get("repr-digest") ?? "")?.[1];
-  if (sha256 !== undefined) return { algorithm: "sha256", value: sha256 };
-  const md5 = headers.get("content-md5")?.trim();
-  return md5 ? { algorithm: "md5", value: md5 } : undefined;
+/** Reads `Repr-Digest` (RFC 9530), a digest of the whole file, even if the body is a part of it. */
+export function representationDigest(headers: Headers): Digest | undefined {
+  const text = headers.get("repr-digest") ?? "";
+  const value = /(?:^|,)\s*sha-256=:([a-z\d+/]{43}=):/i.exec(text)?.[1];
+  return value === undefined ? undefined : { algorithm: "sha256", value };
+}
+
+/**
+ * Reads `Content-MD5`, a digest of the body. Some servers send other text than the base64 of 16
+ * bytes, such as hexadecimal digits. Such text must not condemn a correct file.
+ */
+function bodyDigest(headers: Headers): Digest | undefined {
+  const value = headers.get("content-md5") ?? "";
+  return /^[a-z\d+/]{22}==$/i.test(value) ? { algorithm: "md5", value } : undefined;
 }
 
 /** The `Content-Encoding` of a response; empty if it is not encoded. */
 export function encodingOf({ headers }: Response): string {
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   return encoding === "identity" ? "" : encoding;
-}
-
-/** The range that a response contains (RFC 9110, 14.4). */
-function rangeOf(headers: Headers): { start: number | undefined; total: number | undefined } {
-  const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
-  const numberIn = (text = "") => /^\d+$/.test(text) ? Number(text) : undefined;
-  return { start: numberIn(range?.[1]), total: numberIn(range?.[2]) };
-}
-
-/**
- * The length of the whole file. A response without `Content-Length` may state it in
- * `Content-Range`.
- */
-export function totalIn(headers: Headers): number | undefined {
-  return rangeOf(headers).total;
-}
-
-/**
- * Whether a 206 contains the rest of the file from byte `size` to the end, or a 416 says that the
- * file is exactly `size` bytes long. Some servers and proxies ignore `If-Range`, so the version in
- * the headers is compared too.
- */
-export function isRest(response: Response, size: number, version: Version): boolean {
-  const { start, total } = rangeOf(response.headers);
-  const { validator, etag } = versionOf(response.headers);
-  return (start ?? total) === size && encodingOf(response) === "" &&
-    validator === version.validator && etag === version.etag &&
-    (total ?? version.total) === (version.total ?? total);
 }

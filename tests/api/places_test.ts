@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { makePipe } from "../support/disks.ts";
-import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { signedIn } from "../support/portless.ts";
 
 interface Place {
@@ -99,13 +99,16 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       }));
   }
 
-  test("download() writes to a pipe and does not replace it", () =>
-    inPlace(async ({ file, session }) => {
-      await makePipe(file);
-      const reading = Deno.readTextFile(file);
-      await session.download("/files/data", file);
-      assertEquals([await reading, Deno.lstatSync(file).isFifo], ["fetched", true]);
-    }));
+  test(
+    needing(NO_SHELL, "download() writes to a pipe and does not replace it"),
+    () =>
+      inPlace(async ({ file, session }) => {
+        await makePipe(file);
+        const reading = Deno.readTextFile(file);
+        await session.download("/files/data", file);
+        assertEquals([await reading, Deno.lstatSync(file).isFifo], ["fetched", true]);
+      }),
+  );
 
   test("the .part file that replaces a private file is private from the start", async () => {
     const modes: (number | null)[] = [];

@@ -1,6 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
 // The command `platform-auth` on a machine that has Node: runs cli.js with the Deno that npm installed
-// next to it.
+// next to it. Without the "--", Node 20 reads --env-file from the arguments. npm copies it into the
+// commands that it writes on Windows.
 "use strict";
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");

@@ -2,7 +2,14 @@ import { assertEquals } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { frozen, makePipe, noFreezing } from "../support/disks.ts";
-import { type Lack, needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import {
+  type Lack,
+  needing,
+  NO_SHELL,
+  NOT_ON_WINDOWS,
+  ROOT_ONLY,
+  subject,
+} from "../support/needs.ts";
 import { signedIn } from "../support/portless.ts";
 
 interface Place {
@@ -109,7 +116,7 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
 
   const others: [what: string, lack: Lack | undefined, Plant][] = [
     ["a folder", undefined, (path, use) => Deno.mkdir(path).then(use)],
-    ["a named pipe", undefined, (path, use) => makePipe(path).then(use)],
+    ["a named pipe", NO_SHELL, (path, use) => makePipe(path).then(use)],
     ["a file that this user cannot write", noFreezing, async (path, use) => {
       await Deno.writeTextFile(path, JSON.stringify({ etag: `"1"` }));
       await frozen(path, use);
@@ -151,13 +158,16 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
     }
   }
 
-  test("download() writes to a pipe and does not replace it", () =>
-    inPlace(async ({ file, session }) => {
-      await makePipe(file);
-      const reading = Deno.readTextFile(file);
-      await session.download("/files/data", file);
-      assertEquals([await reading, Deno.lstatSync(file).isFifo], ["fetched", true]);
-    }));
+  test(
+    needing(NO_SHELL, "download() writes to a pipe and does not replace it"),
+    () =>
+      inPlace(async ({ file, session }) => {
+        await makePipe(file);
+        const reading = Deno.readTextFile(file);
+        await session.download("/files/data", file);
+        assertEquals([await reading, Deno.lstatSync(file).isFifo], ["fetched", true]);
+      }),
+  );
 
   test("the .part file that replaces a private file is private from the start", async () => {
     const modes: (number | null)[] = [];

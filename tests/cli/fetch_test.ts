@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, type CommandOptions, inCliWorld } from "../support/cli_world.ts";
 import { contentOf, startFileServer } from "../support/file_server.ts";
-import { freePort } from "../support/free_port.ts";
+import { REFUSING } from "../support/free_port.ts";
 import { serveLocal } from "../support/local_server.ts";
 import { NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
@@ -249,7 +249,7 @@ Deno.test("fetch reports a failure in one sentence without a stack", () =>
   inCliWorld(async (world) => {
     const { run, flagsOf, folder } = world;
     await world.signIn();
-    const gone = `http://127.0.0.1:${freePort()}`;
+    const gone = new URL(REFUSING).origin;
     const reading = flagsOf("fetch").filter((flag) => !flag.startsWith("--allow-write"));
     const cases: [args: string[], code: number, message: RegExp, given?: CommandOptions][] = [
       [

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { gitIgnores, gitTracking, ignoreAdvice } from "../../src/platform/git.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { lackOf, needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { lackOf, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { signedIn } from "../support/portless.ts";
 
 const NO_CONFIGURATION = {
@@ -109,7 +109,7 @@ subject(NOT_ON_WINDOWS, "git with links and scripts", (test) => {
     });
   });
 
-  test("login() and refresh() do not run git", () =>
+  test(needing(NO_SHELL, "login() and refresh() do not run git"), () =>
     inFolder(async (folder) => {
       await Deno.mkdir(`${folder}/.git`);
       await writeProgram(`${folder}/git`, `touch "${folder}/ran"`);

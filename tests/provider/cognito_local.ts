@@ -1,5 +1,5 @@
 /** Runs the emulator `cognito-local`, an identity provider that this project did not write. */
-import { freePort } from "../support/free_port.ts";
+import { onFreePort } from "../support/free_port.ts";
 import { notInstalled, testNeeding } from "../support/needs.ts";
 import { COGNITO_LOCAL, hasCognitoLocal } from "../support/packages.ts";
 
@@ -51,16 +51,14 @@ async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoL
     JSON.stringify({ UserPoolDefaults: { UsernameAttributes: [] } }),
   );
   // The emulator writes the configured port into its tokens, so the port cannot be 0.
-  const port = freePort();
-  const url = `http://127.0.0.1:${port}/`;
-  const emulator = spawnEmulator(folder, port);
+  const emulator = await onFreePort((port) => startEmulator(folder, port));
+  const { url } = emulator;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> =>
     closing ??= emulator.end().finally(async () => {
       await Deno.remove(folder, { recursive: true });
     });
   try {
-    await emulator.ready;
     await (await fetch(new URL("/health", url))).json();
     const account = await createAccount(url, options.signIn);
     return {
@@ -78,11 +76,11 @@ async function startCognitoLocal(options: CognitoLocalOptions): Promise<CognitoL
 }
 
 interface Emulator {
-  ready: Promise<void>;
+  readonly url: string;
   end(): Promise<void>;
 }
 
-function spawnEmulator(folder: string, port: number): Emulator {
+async function startEmulator(folder: string, port: number): Promise<Emulator> {
   // The emulator exits at the end of its standard input, which comes however this process ends.
   const main = `import "${COGNITO_LOCAL.entry}";` +
     "await Deno.stdin.readable.pipeTo(new WritableStream()); Deno.exit();";
@@ -113,18 +111,24 @@ function spawnEmulator(folder: string, port: number): Emulator {
     await output;
     started.reject(new Error(`cognito-local ended with status ${code}: ${complaint}`));
   });
-  return {
-    ready: started.promise.finally(() => clearTimeout(timer)),
-    async end() {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // The emulator has already ended.
-      }
-      await ended;
-      await child.stdin.close().catch(() => {});
-    },
+  const end = async () => {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // The emulator has already ended.
+    }
+    await ended;
+    await child.stdin.close().catch(() => {});
   };
+  try {
+    await started.promise;
+  } catch (error) {
+    await end();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return { url: `http://127.0.0.1:${port}/`, end };
 }
 
 async function createAccount(url: string, signIn: CognitoLocalOptions["signIn"]) {

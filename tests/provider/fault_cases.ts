@@ -1,5 +1,6 @@
 /** The faults that networks cause in a request to the identity provider, for tests and measurements. */
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
+import { REFUSING } from "../support/free_port.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "../support/fault_proxy.ts";
 import "../support/sandbox_key.ts";
 
@@ -46,7 +47,7 @@ const THROTTLED = '{"__type":"TooManyRequestsException","message":"Rate exceeded
 const rotating = (graceSeconds: number) => ({ rotateRefreshTokens: true, graceSeconds } as const);
 
 export const FAULT_CASES: readonly FaultCase[] = [
-  { name: "connection refused", begin: ({ proxy }) => proxy.refuse() },
+  { name: "connection refused", begin: () => {}, url: () => REFUSING },
   planned("reset before the request is read", always("resetBefore")),
   planned("reset once, then well", "resetBefore"),
   planned("response lost once, then well", "resetAfterRequest"),

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { freePort } from "../support/free_port.ts";
+import { onFreePort } from "../support/free_port.ts";
 import { loginBody, refreshBody, vendorHeaders } from "./requests.ts";
 
 async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
@@ -31,33 +31,36 @@ Deno.test("a simulated failure with `drop` closes the connection without a respo
 });
 
 Deno.test("startSandbox({ port }) uses this port and the next two", async () => {
-  const port = freePort(4) + 1;
-  await using sandbox = await startSandbox({ port });
-  const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl].map((url) =>
-    new URL(url).port
-  );
-  assertEquals(ports, [port, port + 1, port + 2].map(String));
-  await assertRejects(() => startSandbox({ port: port - 1 }), Error, `port ${port} of 127.0.0.1`);
-  // The refused start has released its first port.
-  Deno.listen({ hostname: "127.0.0.1", port: port - 1 }).close();
+  await onFreePort(async (first) => {
+    const port = first + 1;
+    await using sandbox = await startSandbox({ port });
+    const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl].map((url) =>
+      new URL(url).port
+    );
+    assertEquals(ports, [port, port + 1, port + 2].map(String));
+    await assertRejects(() => startSandbox({ port: first }), Error, `port ${port} of 127.0.0.1`);
+    // The refused start has released its first port.
+    Deno.listen({ hostname: "127.0.0.1", port: first }).close();
+  }, 4);
 });
 
 Deno.test("close() frees the ports of the sandbox and ends pending requests", async () => {
-  const arrived = Promise.withResolvers<void>();
-  // The sandbox reads its clock when a request arrives.
-  const now = (): number => {
-    arrived.resolve();
-    return Date.now();
-  };
-  const sandbox = await startSandbox({ port: freePort(3), latencyMs: 60_000, now });
-  const body = loginBody(sandbox);
-  const waiting = assertRejects(() => post(sandbox, body), TypeError);
-  await arrived.promise;
-  await sandbox.close();
-  await waiting;
-  const port = Number(new URL(sandbox.authUrl).port);
-  Deno.listen({ hostname: "127.0.0.1", port }).close();
-  await sandbox.close();
+  await onFreePort(async (port) => {
+    const arrived = Promise.withResolvers<void>();
+    // The sandbox reads its clock when a request arrives.
+    const now = (): number => {
+      arrived.resolve();
+      return Date.now();
+    };
+    const sandbox = await startSandbox({ port, latencyMs: 60_000, now });
+    const body = loginBody(sandbox);
+    const waiting = assertRejects(() => post(sandbox, body), TypeError);
+    await arrived.promise;
+    await sandbox.close();
+    await waiting;
+    Deno.listen({ hostname: "127.0.0.1", port }).close();
+    await sandbox.close();
+  }, 3);
 });
 
 Deno.test("startSandbox() adds the loopback hosts to NO_PROXY", async () => {

@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import { parseEnvText, scanEnvText } from "../../src/settings/env_parser.ts";
 import { editEnvText } from "../../src/settings/env_text.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { needing, NO_SHELL, notInstalled } from "../support/needs.ts";
+import { needing, notInstalled, pythonWith } from "../support/needs.ts";
 import { fc, rounds } from "../support/property.ts";
 
 type Changes = Map<string, string | undefined>;
@@ -251,13 +251,13 @@ Deno.test("dotenv and deno --env-file read the values that editEnvText() wrote",
 
 const PYTHON = "import dotenv, io, json, sys\n" +
   "print(json.dumps(dotenv.dotenv_values(stream=io.StringIO(sys.argv[1]))))";
-const hasDotenv = await output("python3", "-c", PYTHON, "") !== undefined;
-const noDotenv = hasDotenv ? undefined : NO_SHELL ?? notInstalled("python-dotenv is not installed");
+const python = await pythonWith("dotenv");
+const noDotenv = python ? undefined : notInstalled("python-dotenv is not installed");
 
 Deno.test(
   needing(noDotenv, "python-dotenv reads the values that editEnvText() wrote"),
   async () => {
-    const { B: _, ...values } = JSON.parse(await output("python3", "-c", PYTHON, EDITED) ?? "");
+    const { B: _, ...values } = JSON.parse(await output(python ?? "", "-c", PYTHON, EDITED) ?? "");
     assertEquals(values, READ);
   },
 );

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
 import { ConfigError } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
-import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { NO_SHELL, subject } from "../support/needs.ts";
 import { makePipe } from "../support/disks.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"]]);
@@ -24,7 +24,7 @@ async function assertRefused(path: string, why: RegExp): Promise<void> {
   assertEquals(lock.state, "none");
 }
 
-subject(NOT_ON_WINDOWS, "pipes", (test) => {
+subject(NO_SHELL, "pipes", (test) => {
   test("a link to a pipe is refused as a .env", () =>
     inFolder(async (folder) => {
       const node = `${folder}/node`;

@@ -1,7 +1,6 @@
 /** A proxy on loopback that breaks connections, as a bad network does. */
-import { createServer, type Server, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
+import { type AddressInfo, createServer, type Socket } from "node:net"; // Deno.Conn cannot send a reset.
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort } from "./free_port.ts";
 import {
   bodyStart,
   bytesOf,
@@ -45,9 +44,6 @@ export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
   /** Sets the faults of the next requests, one for each. Later requests pass. */
   plan(faults: Fault | Fault[]): void;
-  /** Closes the port until {@linkcode accept}. Refused connections cannot be counted. */
-  refuse(): void;
-  accept(): Promise<void>;
   readonly counts: {
     /** Accepted connections. */
     connections: number;
@@ -61,7 +57,7 @@ export interface FaultProxy extends AsyncDisposable {
 
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const proxy = new Proxying(options);
-  await proxy.accept();
+  await proxy.listen();
   return proxy;
 }
 
@@ -72,8 +68,10 @@ class Proxying implements FaultProxy {
   readonly #sockets = new Set<Socket>();
   readonly #targets = new Set<Deno.Conn>();
   readonly #work: Promise<void>[] = [];
-  #server: Server | undefined;
-  readonly #port = freePort();
+  readonly #server = createServer({ noDelay: true }, (socket) => {
+    this.counts.connections++;
+    this.#work.push(this.#serve(socket));
+  });
   #faults: Fault[] = [];
 
   constructor(options: FaultProxyOptions) {
@@ -81,38 +79,26 @@ class Proxying implements FaultProxy {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}/`;
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
   plan(faults: Fault | Fault[]): void {
     this.#faults = [faults].flat();
   }
 
-  refuse(): void {
-    const server = this.#server;
-    this.#server = undefined;
-    // The server ends when its last connection ends.
-    if (server) this.#work.push(new Promise((done) => server.close(() => done())));
-  }
-
-  async accept(): Promise<void> {
-    if (this.#server) return;
-    const server = createServer({ noDelay: true }, (socket) => {
-      this.counts.connections++;
-      this.#work.push(this.#serve(socket));
-    });
-    this.#server = server;
+  async listen(): Promise<void> {
     await new Promise<void>((listening, failed) => {
-      server.once("error", failed).listen(this.#port, "127.0.0.1", listening);
+      this.#server.once("error", failed).listen(0, "127.0.0.1", listening);
     });
   }
 
   async close(): Promise<void> {
-    this.refuse();
+    // The server ends when its last connection ends.
+    const ended = new Promise((done) => this.#server.close(done));
     this.#closing.abort();
     for (const socket of this.#sockets) socket.destroy();
     for (const target of this.#targets) this.#endTarget(target);
-    await Promise.all(this.#work);
+    await Promise.all([ended, ...this.#work]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

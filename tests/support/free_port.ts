@@ -1,26 +1,51 @@
+/** Ports for programs that cannot let the system choose one, and an address at which no one listens. */
+
+/** An address that refuses connections: the system assigns no port below 1024 by itself. */
+export const REFUSING = "http://127.0.0.1:2/";
+
+const ATTEMPTS = 5;
+
 /**
- * Returns the first of this many consecutive free ports, for programs that cannot choose a port and
- * for refused connections. The ports are below those that the system assigns by itself (from 32768 on
- * Linux, from 49152 elsewhere), so no parallel test takes one that is free for a moment.
+ * Starts a program that needs the number of a free port, or of the first of `count` consecutive ones.
+ * Another program may take a port just before this one opens it: then starts it again on others.
  */
-export function freePort(count = 1): number {
-  for (let attempt = 0; attempt < 100; attempt++) {
+export async function onFreePort<T>(start: (port: number) => Promise<T>, count = 1): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    const port = freePort(count);
+    try {
+      return await start(port);
+    } catch (error) {
+      if (attempt === ATTEMPTS || areFree(port, count)) throw error;
+    }
+  }
+}
+
+/**
+ * The ports are below those that the system assigns by itself (from 32768 on Linux, from 49152
+ * elsewhere), so only a program that asks for this very port takes it.
+ */
+function freePort(count: number): number {
+  for (;;) {
     // The start depends on a port that the system chooses. Math.random() would not do: the seed is the
     // same in all test files that run side by side.
     const first = 12_000 + portOfTheSystem() % 20_000;
-    const listeners: Deno.Listener[] = [];
-    try {
-      for (let port = first; port < first + count; port++) {
-        listeners.push(Deno.listen({ hostname: "127.0.0.1", port }));
-      }
-      return first;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    } finally {
-      for (const listener of listeners) listener.close();
-    }
+    if (areFree(first, count)) return first;
   }
-  throw new Error(`no ${count} free ports in a row`);
+}
+
+function areFree(first: number, count: number): boolean {
+  const listeners: Deno.Listener[] = [];
+  try {
+    for (let port = first; port < first + count; port++) {
+      listeners.push(Deno.listen({ hostname: "127.0.0.1", port }));
+    }
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    return false;
+  } finally {
+    for (const listener of listeners) listener.close();
+  }
 }
 
 function portOfTheSystem(): number {

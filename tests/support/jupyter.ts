@@ -1,7 +1,6 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a temporary home folder. */
 
 import { outputOf } from "./child_deno.ts";
-import { freePort } from "./free_port.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "./needs.ts";
 import { settlesWithin } from "./settles_within.ts";
 
@@ -52,14 +51,14 @@ export function startJupyter(
   return startServer(home, ["jupyter-notebook", ...args], variables);
 }
 
-/** Starts a Jupyter server by its command, on a free port, and waits until it responds. */
+/** Starts a Jupyter server by its command, which finds a free port, and waits until it responds. */
 export async function startServer(
   home: JupyterHome,
   [command = "", ...args]: readonly string[],
   variables: Record<string, string>,
 ): Promise<JupyterServer> {
   const child = new Deno.Command(command, {
-    args: [...args, "--no-browser", "--allow-root", "--ip=127.0.0.1", `--port=${freePort()}`],
+    args: [...args, "--no-browser", "--allow-root", "--ip=127.0.0.1"],
     env: { ...home.env, ...variables },
     stdin: "null",
     stdout: "null",
@@ -103,7 +102,7 @@ async function denoFolder(): Promise<string> {
   return String(denoDir);
 }
 
-/** Reads the address from the file that the server writes: the intended port may have been taken. */
+/** Reads the address from the file that the server writes. */
 async function serverUrl(home: JupyterHome, pid: number): Promise<string> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {

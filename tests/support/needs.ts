@@ -25,8 +25,9 @@ export const NO_SIGNALS: Lack | undefined = missingOnWindows("Windows sends no s
 /** A terminal that a program types into. */
 export const NO_TERMINAL: Lack | undefined = missingOnWindows("Windows has no pseudo-terminal");
 
-/** Programs of a Unix shell. */
-export const NO_SHELL: Lack | undefined = missingOnWindows("Windows has no Unix shell");
+/** A Unix shell and the programs that every Unix has. */
+export const NO_SHELL: Lack | undefined = missingOnWindows("Windows has no Unix shell") ??
+  lackOfPrograms("bash", "sh", "mkfifo");
 
 /** Only root can make files of other users. */
 export const ROOT_ONLY: Lack | undefined = NOT_ON_WINDOWS ??
@@ -73,10 +74,28 @@ export function notInstalled(reason: string): Lack {
   return { reason, installable: true };
 }
 
+/** The lack of programs of which one is not on `PATH`. */
+export function lackOfPrograms(...names: string[]): Lack | undefined {
+  const missing = names.find((name) => commandPath(name) === undefined);
+  return missing === undefined ? undefined : notInstalled(`${missing} is not installed`);
+}
+
 /** Path of the first of these commands that is on `PATH`. */
 export function commandPath(...names: string[]): string | undefined {
+  return commandPaths(...names)[0];
+}
+
+function commandPaths(...names: string[]): string[] {
   const folders = (Deno.env.get("PATH") ?? "").split(WINDOWS ? ";" : ":");
-  return names.flatMap((name) => folders.map((folder) => `${folder}/${name}`)).find(isFile);
+  return names.flatMap((name) => folders.map((folder) => `${folder}/${name}`)).filter(isFile);
+}
+
+/** The first Python on `PATH` that has these modules: another Python may come before Debian's. */
+export async function pythonWith(...modules: string[]): Promise<string | undefined> {
+  for (const python of commandPaths("python3")) {
+    if (await runQuietly(python, "-c", `import ${modules.join()}`) === "done") return python;
+  }
+  return undefined;
 }
 
 export function isFile(path: string): boolean {

@@ -1,6 +1,6 @@
 /** A real Redis server on loopback, in a separate folder. */
 import { saysReady } from "./text_lines.ts";
-import { freePort } from "./free_port.ts";
+import { onFreePort } from "./free_port.ts";
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "./needs.ts";
 
 const SERVER = commandPath("redis-server", "valkey-server");
@@ -27,21 +27,21 @@ export interface RedisServer extends AsyncDisposable {
 
 /**
  * @param isKept Whether the data survives a kill.
- * @param more Further command-line options.
+ * @param tls Options with which the port accepts only TLS.
  */
 export async function startRedis(
   folder: string,
   isKept = true,
-  more: readonly string[] = [],
+  tls: readonly string[] = [],
 ): Promise<RedisServer> {
-  const port = freePort();
   let running: { child: Deno.ChildProcess; drained: Promise<void> } | undefined;
-  async function start(): Promise<void> {
+  async function start(port: number): Promise<void> {
     const child = new Deno.Command(SERVER ?? "redis-server", {
       args: [
-        ...["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""],
+        ...(tls.length > 0 ? ["--port", "0", "--tls-port"] : ["--port"]),
+        ...[`${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""],
         ...(isKept ? ["--appendonly", "yes", "--appendfsync", "always"] : []),
-        ...more,
+        ...tls,
       ],
       stdin: "null",
       stdout: "piped",
@@ -51,7 +51,10 @@ export async function startRedis(
       child.stdout,
       "Ready to accept connections",
       "redis-server",
-    );
+    ).catch(async (error) => {
+      await child.status;
+      throw error;
+    });
     running = { child, drained };
   }
   async function kill(): Promise<void> {
@@ -59,11 +62,14 @@ export async function startRedis(
     await Promise.all([running?.child.status, running?.drained]);
     running = undefined;
   }
-  await start();
+  const port = await onFreePort(async (port) => {
+    await start(port);
+    return port;
+  });
   return {
     url: `redis://127.0.0.1:${port}/0`,
     port,
-    start,
+    start: () => start(port),
     kill,
     pause: () => running?.child.kill("SIGSTOP"),
     resume: () => running?.child.kill("SIGCONT"),

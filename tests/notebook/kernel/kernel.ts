@@ -1,21 +1,19 @@
-/** Runs cells on a real Deno kernel, as a front end does, with Debian's jupyter_client: `client.py`. */
+/** Runs cells on a real Deno kernel, as a front end does, with Python's jupyter_client: `client.py`. */
 import { fileURLToPath } from "node:url";
 import type { Output } from "./notebook.ts";
-import { type Lack, notInstalled, runQuietly, testNeeding } from "../../support/needs.ts";
+import { type Lack, notInstalled, pythonWith, testNeeding } from "../../support/needs.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
 export type { Output };
 
-/** Debian's Python, which has Debian's packages. */
-export const PYTHON = "/usr/bin/python3";
+const python = await pythonWith("jupyter_client", "nbformat");
+export const PYTHON: string = python ?? "python3";
 const CLIENT = fileURLToPath(new URL("client.py", import.meta.url));
 const CELL_TIMEOUT_MS = 120_000;
 
-const hasClient = Deno.build.os !== "windows" &&
-  await runQuietly(PYTHON, "-c", "import jupyter_client, nbformat") === "done";
-export const NO_CLIENT: Lack | undefined = hasClient
-  ? undefined
-  : notInstalled("Debian's jupyter_client was not found");
+export const NO_CLIENT: Lack | undefined = python === undefined
+  ? notInstalled("python3 has no jupyter_client")
+  : undefined;
 
 /** Registers a test that needs a kernel. */
 export function kernelTest(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {

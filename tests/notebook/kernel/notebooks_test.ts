@@ -5,6 +5,7 @@ import { cardHtml } from "../../../src/show/card.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { code } from "./notebook_builders.ts";
 import { describeOutputs } from "./compare_outputs.ts";
+import { kernelTest } from "./kernel.ts";
 import { type CodeCell, codeCells, readNotebook } from "./notebook.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./run_notebooks.ts";
@@ -67,7 +68,7 @@ function unwrapped(text: string): string {
   return text.replace(/\s+/g, " ");
 }
 
-Deno.test("every notebook produces the outputs that are saved in its file", async (t) => {
+kernelTest("every notebook produces the outputs that are saved in its file", async (t) => {
   const folder = new URL("../../../notebooks/exercises/", import.meta.url);
   const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
   for (const path of await listNotebooks()) {
@@ -161,16 +162,19 @@ Deno.test("every notebook contains cards in the current style", async () => {
   assertEquals(cards > 10, true);
 });
 
-Deno.test("a notebook that the command line wrote runs with the .env of its project", () =>
-  inCliWorld(async ({ run, folder }) => {
-    await Deno.writeTextFile(`${folder}/deno.json`, "{}");
-    await Deno.mkdir(`${folder}/a b`);
-    assertEquals((await run(["notebook", "a b/new.ipynb"])).code, 0);
-    const path = `${folder}/a b/new.ipynb`;
-    const { problems, updated } = await runNotebook(path, { update: true });
-    assertEquals([problems, updated], [[], true]);
-    const [login = "", call = ""] = codeCells(await readNotebook(path))
-      .map(({ cell }) => describeOutputs(cell.outputs));
-    assertStringIncludes(login, "Signed in as student");
-    assertStringIncludes(call, "Gull Harbor");
-  }));
+kernelTest(
+  "a notebook that the command line wrote runs with the .env of its project",
+  () =>
+    inCliWorld(async ({ run, folder }) => {
+      await Deno.writeTextFile(`${folder}/deno.json`, "{}");
+      await Deno.mkdir(`${folder}/a b`);
+      assertEquals((await run(["notebook", "a b/new.ipynb"])).code, 0);
+      const path = `${folder}/a b/new.ipynb`;
+      const { problems, updated } = await runNotebook(path, { update: true });
+      assertEquals([problems, updated], [[], true]);
+      const [login = "", call = ""] = codeCells(await readNotebook(path))
+        .map(({ cell }) => describeOutputs(cell.outputs));
+      assertStringIncludes(login, "Signed in as student");
+      assertStringIncludes(call, "Gull Harbor");
+    }),
+);

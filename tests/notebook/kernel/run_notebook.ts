@@ -160,7 +160,7 @@ function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
 
 const FORMAT = "import nbformat, sys; nbformat.write(nbformat.read(sys.stdin, 4), sys.stdout)";
 
-/** The text of a file as Jupyter writes it, by Debian's nbformat. */
+/** The text of a file as Jupyter writes it, by Python's nbformat. */
 async function formatNotebook(notebook: Notebook): Promise<string> {
   const python = new Deno.Command(PYTHON, {
     args: ["-c", FORMAT],

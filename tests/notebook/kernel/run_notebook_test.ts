@@ -3,6 +3,7 @@ import { inFolder } from "../../support/child_deno.ts";
 import { withEnvironment } from "../../support/environment.ts";
 import { type Notebook, writeNotebook } from "./notebook.ts";
 import { code, notebookOf, printed, someToken, thrown, value } from "./notebook_builders.ts";
+import { kernelTest } from "./kernel.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport } from "./run_notebooks.ts";
 
@@ -55,7 +56,7 @@ const CELLS: [cell: Notebook["cells"][number], problem?: RegExp][] = [
   [code("1;", [value1], ["raises-exception"]), /^is tagged raises-exception and did not fail/],
 ];
 
-Deno.test("runNotebook() reports each cell whose output differs from its file", async () => {
+kernelTest("runNotebook() reports each cell whose output differs from its file", async () => {
   await withEnvironment({ APP_CLIENT_SECRET: "not for notebooks" }, async () => {
     await inFile(CELLS.map(([cell]) => cell), async (path) => {
       const { problems } = await runNotebook(path);
@@ -69,7 +70,7 @@ Deno.test("runNotebook() reports each cell whose output differs from its file", 
   });
 });
 
-Deno.test("runNotebook() with update does not save an output that contains a token", async () => {
+kernelTest("runNotebook() with update does not save an output that contains a token", async () => {
   const token = someToken();
   const half = token.length / 2;
   const source = `console.log("${token.slice(0, half)}" +\n  "${token.slice(half)}");`;

@@ -5,7 +5,14 @@ import { type ChildResult, outputOf } from "../../support/child_deno.ts";
 import { childEnvironment, CLI_PATH, type CliWorld, inCliWorld } from "../../support/cli_world.ts";
 import { documentText } from "../../support/documented_flags.ts";
 import { serveLocal } from "../../support/local_server.ts";
-import { type Lack, needing, NO_SHELL, notInstalled, subject } from "../../support/needs.ts";
+import {
+  type Lack,
+  needing,
+  NO_SHELL,
+  notInstalled,
+  pythonWith,
+  subject,
+} from "../../support/needs.ts";
 
 /** The Python block of each section. */
 const CODE = new Map(
@@ -18,16 +25,6 @@ const CODE = new Map(
 /** The code of a section, with the address of an API. */
 function codeFor(section: string, apiUrl: string): string {
   return (CODE.get(section) ?? "").replaceAll("https://api.example.com", apiUrl);
-}
-
-/** The first interpreter that has a package: the one on the path, or Debian's. */
-async function pythonWith(name: string): Promise<string | undefined> {
-  if (NO_SHELL) return undefined;
-  for (const python of ["python3", "/usr/bin/python3"]) {
-    const command = new Deno.Command(python, { args: ["-c", `import ${name}`], stderr: "null" });
-    if ((await command.output().catch(() => undefined))?.success) return python;
-  }
-  return undefined;
 }
 
 const requests = await pythonWith("requests");

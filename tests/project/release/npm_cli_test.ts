@@ -77,15 +77,40 @@ function npmTest(name: string, fn: (folder: string) => Promise<void>, lack?: Lac
 npmTest("npm installs a command that signs in and calls the API", async (folder) => {
   await using sandbox = await startSandbox();
   const { settings } = sandbox;
-  const init = await run(["init", "--from", "-"], folder, repliesWith(settings)["lines of a .env"]);
+  // Without "--" before the launcher, Node 20 reads this option itself.
+  const file = ["--env-file", "new.env"];
+  const reply = repliesWith(settings)["lines of a .env"];
+  const init = await run(["init", "--from", "-", ...file], folder, reply);
   assertEquals([init.code, init.stderr.includes("error")], [0, false], init.stderr);
-  const login = ["login", "--username", settings.username, "--stdin"];
+  const login = ["login", "--username", settings.username, "--stdin", ...file];
   assertEquals((await run(login, folder, settings.password)).code, 0);
-  const fetched = await run(["fetch", "/v1/whoami"], folder);
+  const fetched = await run(["fetch", "/v1/whoami", ...file], folder);
   assertEquals([fetched.code, JSON.parse(fetched.stdout).username], [0, settings.username]);
-  const token = await run(["token"], folder);
+  const token = await run(["token", ...file], folder);
   assertMatch(token.stdout, /^eyJ[\w-]+\.[\w-]+\.[\w-]+\n?$/);
   assertEquals([token.code, token.stderr], [0, ""]);
+});
+
+/** Writes the commands that npm writes on Windows, and prints them. */
+const SHIM = `
+  const { readFileSync, realpathSync } = require("node:fs");
+  const [npm, launcher, name] = process.argv.slice(1);
+  const shim = require(require.resolve("cmd-shim", { paths: [realpathSync(npm)] }));
+  shim(launcher, name).then(() => {
+    const texts = ["", ".cmd", ".ps1"].map((end) => readFileSync(name + end, "utf8"));
+    console.log(JSON.stringify(texts));
+  });`;
+
+npmTest("on Windows, too, Node leaves all options to the command", async (folder) => {
+  const launcher = `${home}/lib/node_modules/@platform-auth/cli/launcher.cjs`;
+  const { stdout, stderr } = await outputOf("node", {
+    args: ["-e", SHIM, commandPath("npm") ?? "", launcher, `${folder}/platform-auth`],
+  });
+  assertEquals(stderr, "");
+  for (const text of JSON.parse(stdout)) {
+    const calls: string[] = text.match(/.*launcher\.cjs.*/g);
+    assertEquals(calls.filter((call) => !/ -- "\S*launcher\.cjs"/.test(call)), []);
+  }
 });
 
 npmTest("the installed command exits with the status of the command line", async (folder) => {

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { newStoreKey } from "../../../src/session/sealing.ts";
 import { makeCertificates, NO_OPENSSL } from "../../support/tls_and_proxy.ts";
 import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
-import { freePort } from "../../support/free_port.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
@@ -54,13 +53,12 @@ testNeeding(
   () =>
     inFolder(async (folder) => {
       const { ca } = await makeCertificates(folder);
-      const port = freePort();
-      const tls = { port: `${port}`, "auth-clients": "no", "ca-cert-file": ca };
+      const tls = { "auth-clients": "no", "ca-cert-file": ca };
       const files = { "cert-file": `${folder}/own.pem`, "key-file": `${folder}/own.key` };
       const more = Object.entries({ ...tls, ...files })
         .flatMap(([name, value]) => [`--tls-${name}`, value]);
-      await using _server = await startRedis(folder, true, more);
-      const store = `rediss://localhost:${port}`;
+      await using server = await startRedis(folder, true, more);
+      const store = `rediss://localhost:${server.port}`;
       await using world = portless();
       const error = await rejection(world.another({ store }).accessToken());
       assertMatch(error.message, /no trusted TLS connection; .*DENO_TLS_CA_STORE=.*DENO_CERT/);
@@ -71,7 +69,7 @@ testNeeding(
         const other = createSession({ store: ${JSON.stringify(store)} });
         await other.accessToken();
         console.log(other.status().source, other.status().warnings.length);`;
-      const flags = [`--allow-net=localhost:${port}`, "--allow-env"];
+      const flags = [`--allow-net=localhost:${server.port}`, "--allow-env"];
       const told = await runScript(script, { cwd: folder, flags, env: { DENO_CERT: ca } });
       assertEquals([told.stdout, told.stderr], ["store 0\n", ""]);
     }),

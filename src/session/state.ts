@@ -62,12 +62,16 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
       return event.because ? { kind: "none", because: event.because } : SIGNED_OUT;
     case "written elsewhere":
       // The last writer wins, regardless of the timestamps in the tokens.
-      if (event.tokens !== undefined) return stateOf(event.tokens);
+      if (event.tokens !== undefined) {
+        const isSame = now.kind !== "none" && sameAccess(now.tokens, event.tokens);
+        return stateOf(event.tokens, isSame && now.rejected);
+      }
       return now.kind === "none" ? now : { kind: "none", because: event.because };
     case "refused": {
       const { held, because, isValid } = event;
       if (now.kind !== "renewable" || !sameRefresh(now.tokens, held)) return now;
-      if (!isValid) return { kind: "none", because };
+      // An access token that the API rejected last would look valid to the next process.
+      if (!isValid || now.rejected) return { kind: "none", because };
       // Only the refresh token was refused, so the access token is kept until it expires.
       const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };
       return { kind: "access-only", tokens, rejected: now.rejected, because };
@@ -81,11 +85,11 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
   }
 }
 
-export function stateOf(tokens: Tokens | undefined): SessionState {
+export function stateOf(tokens: Tokens | undefined, rejected = false): SessionState {
   if (tokens === undefined) return SIGNED_OUT;
   return isRenewable(tokens)
-    ? { kind: "renewable", tokens, rejected: false }
-    : { kind: "access-only", tokens, rejected: false };
+    ? { kind: "renewable", tokens, rejected }
+    : { kind: "access-only", tokens, rejected };
 }
 
 export function tokensOf(state: SessionState): Tokens | undefined {

@@ -57,8 +57,8 @@ export interface EnvFile {
   readonly target?: string;
 }
 
-/** Time to wait for an editor to fill an empty file. */
-const EDITOR_MS = 200;
+/** Time to wait for an editor to fill an empty file. An editor on a busy machine is slow. */
+const EDITOR_MS = 1_000;
 const EDITOR_STEP_MS = 20;
 
 /** Reads a `.env` before an edit. If an editor is writing the file, first waits a moment. */
@@ -143,7 +143,8 @@ export async function updateEnvFile(
     const real = target ?? targetOf(path);
     let now = before === undefined || before.problem ? readCurrent(real) : before;
     for (let round = 1;; round++) {
-      const { text = "", mode } = now;
+      const known = now;
+      const { text = "", mode } = known;
       const edited = editEnvText(text === "" ? template : text, changes);
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
@@ -157,11 +158,15 @@ export async function updateEnvFile(
       }
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
       // is edited instead of overwritten.
-      const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
+      const isWanted = () => round >= MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
       if (isBeingWritten(now)) now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
-      if (now.exists && accept?.(now.values) === false) return now.mode;
+      if (isBeingWritten(now)) {
+        // The file stays empty, so the next round saves the changes with the text before.
+        now = known;
+        round = MAX_ROUNDS;
+      } else if (now.exists && accept?.(now.values) === false) return now.mode;
     }
   } catch (error) {
     throw asConfigError("write", path, error);

@@ -77,6 +77,19 @@ Deno.test("a refresh that is refused after a 401 removes both tokens, so that th
   assertEquals(world.logins(), 2);
 });
 
+Deno.test("a 401 after a refresh that was refused removes the access token, so that the next login() logs in", async () => {
+  await using world = await signedIn({ file: true });
+  world.sandbox.expireAccessTokens();
+  world.sandbox.revokeRefreshTokens();
+  assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
+  const calls = [1, 2].map(() => rejection(world.session.authFetch("/v1/whoami")));
+  for (const { code } of await Promise.all(calls)) assertEquals(code, "REFRESH_REJECTED");
+  assertEquals([world.session.status().state, linesOf(world.envFile)], ["expired", {}]);
+  const next = world.another();
+  await next.login();
+  assertEquals((await next.authFetch("/v1/whoami")).status, 200);
+});
+
 Deno.test("status() does not show the user name from the settings for an opaque token", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");

@@ -3,6 +3,7 @@ import { systemWords } from "../errors/cause.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import {
+  mayRead,
   missingFolderPermission,
   realPath,
   resolvedPath,
@@ -80,9 +81,30 @@ function targetOf(path: string): string {
   return realPath(path);
 }
 
+/** Age at which a temporary file is left over: a save takes a moment. */
+const LEFT_OVER_MS = 60_000;
+
+/** Removes the temporary files, which contain tokens, of killed saves without the lock. */
+function removeLeftOvers(target: string): void {
+  const folder = folderOf(target);
+  if (!mayRead(folder)) return;
+  try {
+    for (const { name } of Deno.readDirSync(folder)) {
+      const path = folder + name;
+      if (!path.startsWith(target) || !/^\.[\da-f-]{36}\.tmp$/.test(path.slice(target.length))) {
+        continue;
+      }
+      const { mtime } = Deno.lstatSync(path);
+      if (mtime && Date.now() - mtime.getTime() > LEFT_OVER_MS) remove(path);
+    }
+  } catch (error) {
+    throwIfBug(error);
+  }
+}
+
 /**
- * Takes the lock that all processes with the same `.env` share, and removes the temporary file that
- * a killed process left behind.
+ * Takes the lock that all processes with the same `.env` share, and removes the temporary files
+ * that killed processes left behind.
  *
  * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
  * process. However, each process then refreshes separately, and the later of two simultaneous saves
@@ -109,6 +131,7 @@ export async function lockEnvFile(
   }
   const lock = await lockBeside(target, waitMs, world, signal, mayCreate);
   if (lock.state === "held") remove(`${target}.tmp`);
+  removeLeftOvers(target);
   return { file: { path, target }, lock };
 }
 

@@ -203,6 +203,39 @@ Deno.test("logout() removes a temporary file with tokens that a crash left next 
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
+for (const hasLocks of [true, false]) {
+  Deno.test(`the next save ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
+    await using world = portless({ file: true });
+    const leftOver = `.env.${crypto.randomUUID()}.tmp`;
+    // Another process that saves without the lock uses this file at the moment.
+    const inUse = `.env.${crypto.randomUUID()}.tmp`;
+    const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];
+    const folder = folderOf(world.envFile);
+    const anHourAgo = new Date(Date.now() - 3_600_000);
+    for (const name of [leftOver, inUse, ...others]) {
+      Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
+      if (name !== inUse) Deno.utimeSync(`${folder}/${name}`, anHourAgo, anHourAgo);
+    }
+    const { tryLockSync } = Deno.FsFile.prototype;
+    if (!hasLocks) {
+      Deno.FsFile.prototype.tryLockSync = () => {
+        throw new Deno.errors.NotSupported("no locks");
+      };
+    }
+    try {
+      for (const save of [world.session.login, world.session.logout]) {
+        await save();
+        const left = namesIn(folder).filter((name) => name.endsWith(".tmp"));
+        assertEquals(left, [inUse, ...others].toSorted());
+        Deno.writeTextFileSync(`${folder}/${leftOver}`, "ACCESS_TOKEN=left-behind\n");
+        Deno.utimeSync(`${folder}/${leftOver}`, anHourAgo, anHourAgo);
+      }
+    } finally {
+      Deno.FsFile.prototype.tryLockSync = tryLockSync;
+    }
+  });
+}
+
 Deno.test("a session continues if an editor empties the .env before it writes the new text", async () => {
   await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
   const text = MINE + Deno.readTextFileSync(world.envFile);

@@ -23,7 +23,7 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine, type OpenStore } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
-import { mayBelongTo } from "./provider/tokens.ts";
+import { mayBelongTo, type Tokens } from "./provider/tokens.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
@@ -371,7 +371,11 @@ class AccountSession implements ConfigurableSession {
     return displayable(statusOf(this.#engine));
   }
 
-  /** Saves the tokens of a login, unless a logout or a later login took effect first. */
+  /**
+   * Saves the tokens of a login, unless a logout or a later login took effect first.
+   *
+   * @throws {ConfigError} `INVALID_SETTING` if the account changed before the login took effect.
+   */
   async #finishLogin(
     engine: Engine,
     order: number,
@@ -380,15 +384,21 @@ class AccountSession implements ConfigurableSession {
     onApplied: () => void,
   ): Promise<SessionStatus> {
     signal?.throwIfAborted();
-    if (this.#engine === engine && this.#withCurrentSettings() !== engine) throw accountChanged();
-    await engine.login(tokens, order, signal, onApplied);
+    let isKept = false;
+    if (this.#engine === engine && this.#withCurrentSettings() === engine) {
+      await engine.login(tokens, order, signal, () => {
+        isKept = true;
+        onApplied();
+      });
+    }
+    if (!isKept && this.#engine !== engine) throw await accountChanged(engine, tokens, signal);
     if (engine.isWanted(order)) {
       engine.notices.learnClock(clockOffsetMs);
       engine.notices.replace(notices);
       const outcome = tokens.source === "portal" ? "portal" : "password";
       engine.world.log?.({ event: "login", outcome });
     }
-    return this.#status();
+    return displayable(statusOf(engine));
   }
 
   /** Shows a progress line, unless the caller observes the progress. */
@@ -409,11 +419,19 @@ class AccountSession implements ConfigurableSession {
   }
 }
 
-/** Makes the error for a login during which the account changed. The new tokens are discarded. */
-function accountChanged(): ConfigError {
+/** Revokes the tokens of a login during which the account changed, and makes the error for it. */
+async function accountChanged(
+  { configuration }: Engine,
+  tokens: Tokens,
+  signal: AbortSignal | undefined,
+): Promise<ConfigError> {
+  const { endAtProvider } = await import("./provider/sign_out.ts");
+  const { ended } = await endAtProvider(configuration, [tokens], false, signal);
+  const left = ended === "provider" ? "were revoked" : "were dropped, but not revoked";
   return new ConfigError(
     "INVALID_SETTING",
-    "Cannot keep this login: the settings changed to another account while the login was in progress",
+    "Cannot keep this login: the settings changed to another account while the login was in " +
+      `progress, and its tokens ${left}`,
     ["run ", { call: "login" }, " again"],
   );
 }

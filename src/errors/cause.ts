@@ -18,11 +18,17 @@ const MAX_DEPTH = 5;
 /** The TLS library's names for a rejected certificate or connection. */
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
+
 /** Reduces an error to its class and a system code, found in the error or in one of its causes. */
 export function causeOf(error: unknown): ErrorCause | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const code = codeIn(error);
-  return Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
+  try {
+    if (!(error instanceof Error)) return undefined;
+    const code = codeIn(error);
+    return Object.freeze({ name: classOf(error), ...(code !== undefined && { code }) });
+  } catch {
+    // The error of a program may have a getter that throws.
+    return undefined;
+  }
 }
 
 /** Returns the operating system's own words, such as "Is a directory (os error 21)". */

@@ -8,6 +8,8 @@ export function environment(name: string): string | undefined {
 
 /** The variables that this process has set, with their values. */
 const own = new Map<string, string>();
+/** The values that this process has replaced. */
+const replaced = new Map<string, string | undefined>();
 
 /**
  * Sets a variable, or removes the variable if the text is empty. Does nothing if the change would
@@ -15,6 +17,8 @@ const own = new Map<string, string>();
  */
 export function setVariable(name: string, text: string): void {
   if (!mayUseVariable(name)) return;
+  const before = environment(name);
+  if (before !== own.get(name)) replaced.set(name, before);
   if (text === "") {
     own.delete(name);
     return Deno.env.delete(name);
@@ -27,6 +31,12 @@ export function setVariable(name: string, text: string): void {
 export function foreignVariable(name: string): string | undefined {
   const text = environment(name);
   return text === own.get(name) ? undefined : text;
+}
+
+/** Reads the value that a variable had before this process set it. */
+export function inheritedVariable(name: string): string | undefined {
+  const text = environment(name);
+  return text === own.get(name) ? replaced.get(name) : text;
 }
 
 /** Lists all variables by name, or none if reading them would need a permission prompt. */

@@ -169,6 +169,7 @@ export class Engine implements StoredSession {
     this.#readStoreOnce();
     this.noteResponse("rejected", rejected);
     if (!this.refreshing) {
+      if (isOver(this.current)) await this.#removeRejected(signal);
       const now = this.current;
       const tokens = tokensOf(now);
       const isOther = tokens && !sameAccess(tokens, rejected);
@@ -192,6 +193,18 @@ export class Engine implements StoredSession {
       if (isOver(this.current)) throw error;
       return undefined;
     }
+  }
+
+  /** Removes an access token that the API rejected after its refresh token was refused. */
+  async #removeRejected(signal: AbortSignal | undefined): Promise<void> {
+    const decide = () => {
+      const now = this.current;
+      return now.kind === "access-only" && now.rejected && now.because
+        ? { kind: "refused", held: now.tokens, because: now.because, isValid: true } as const
+        : undefined;
+    };
+    if (decide() === undefined) return;
+    await this.keeper.change(this.keeper.wait(false, signal), decide);
   }
 
   /** Records that the API accepted the tokens that replaced rejected ones. */

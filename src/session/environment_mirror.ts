@@ -2,7 +2,7 @@ import { environment, setVariable } from "../platform/environment.ts";
 import { readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "../platform/claims.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
-import { AUDIENCE_VARIABLE, type Trust } from "../settings/trust.ts";
+import { AUDIENCE_VARIABLE, audienceText, type Trust } from "../settings/trust.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
@@ -28,7 +28,9 @@ export class EnvironmentMirror {
     // AUDIENCE_VARIABLE lets child processes send ACCESS_TOKEN to the hosts in the `.env`, so it
     // is set only if this session set ACCESS_TOKEN.
     const isPut = this.#mirrored.has("ACCESS_TOKEN");
-    if (isPut && trust.audience !== undefined) this.#put(AUDIENCE_VARIABLE, trust.audience);
+    if (isPut && trust.audience !== undefined) {
+      this.#put(AUDIENCE_VARIABLE, audienceText(trust.audience));
+    }
   }
 
   /** Removes the values that this session set. */

@@ -39,10 +39,13 @@ export type SessionEvent =
     readonly because: Ending;
   }
   | { readonly kind: "refreshed"; readonly tokens: Tokens }
-  /** The provider refused the refresh token for good. */
+  /**
+   * The provider refused the refresh token for good; or had refused it before the API rejected the
+   * access token.
+   */
   | {
     readonly kind: "refused";
-    readonly held: RenewableTokens;
+    readonly held: Tokens;
     readonly because: Ending;
     /** Whether the access token is still valid. */
     readonly isValid: boolean;
@@ -62,12 +65,16 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
       return event.because ? { kind: "none", because: event.because } : SIGNED_OUT;
     case "written elsewhere":
       // The last writer wins, regardless of the timestamps in the tokens.
-      if (event.tokens !== undefined) return stateOf(event.tokens);
+      if (event.tokens !== undefined) {
+        const isSame = now.kind !== "none" && sameAccess(now.tokens, event.tokens);
+        return stateOf(event.tokens, isSame && now.rejected);
+      }
       return now.kind === "none" ? now : { kind: "none", because: event.because };
     case "refused": {
       const { held, because, isValid } = event;
-      if (now.kind !== "renewable" || !sameRefresh(now.tokens, held)) return now;
-      if (!isValid) return { kind: "none", because };
+      if (now.kind === "none" || !sameRefresh(now.tokens, held)) return now;
+      // An access token that the API rejected last would look valid to the next process.
+      if (!isValid || now.rejected) return { kind: "none", because };
       // Only the refresh token was refused, so the access token is kept until it expires.
       const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };
       return { kind: "access-only", tokens, rejected: now.rejected, because };
@@ -81,19 +88,19 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
   }
 }
 
-export function stateOf(tokens: Tokens | undefined): SessionState {
+export function stateOf(tokens: Tokens | undefined, rejected = false): SessionState {
   if (tokens === undefined) return SIGNED_OUT;
   return isRenewable(tokens)
-    ? { kind: "renewable", tokens, rejected: false }
-    : { kind: "access-only", tokens, rejected: false };
+    ? { kind: "renewable", tokens, rejected }
+    : { kind: "access-only", tokens, rejected };
 }
 
 export function tokensOf(state: SessionState): Tokens | undefined {
   return state.kind === "none" ? undefined : state.tokens;
 }
 
-export function sameRefresh(a: RenewableTokens, b: RenewableTokens): boolean {
-  return a.refreshToken.reveal() === b.refreshToken.reveal();
+export function sameRefresh(a: Tokens, b: Tokens): boolean {
+  return a.refreshToken?.reveal() === b.refreshToken?.reveal();
 }
 
 /** Whether there is no session, or only an access token whose refresh token was refused. */

@@ -3,6 +3,7 @@ import { systemWords } from "../errors/cause.ts";
 import { ConfigError, missingPermission } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import {
+  mayRead,
   missingFolderPermission,
   realPath,
   resolvedPath,
@@ -57,8 +58,8 @@ export interface EnvFile {
   readonly target?: string;
 }
 
-/** Time to wait for an editor to fill an empty file. */
-const EDITOR_MS = 200;
+/** Time to wait for an editor to fill an empty file. An editor on a busy machine is slow. */
+const EDITOR_MS = 1_000;
 const EDITOR_STEP_MS = 20;
 
 /** Reads a `.env` before an edit. If an editor is writing the file, first waits a moment. */
@@ -80,9 +81,30 @@ function targetOf(path: string): string {
   return realPath(path);
 }
 
+/** Age at which a temporary file is left over: a save takes a moment. */
+const LEFT_OVER_MS = 60_000;
+
+/** Removes the temporary files, which contain tokens, of killed saves without the lock. */
+function removeLeftOvers(target: string): void {
+  const folder = folderOf(target);
+  if (!mayRead(folder)) return;
+  try {
+    for (const { name } of Deno.readDirSync(folder)) {
+      const path = folder + name;
+      if (!path.startsWith(target) || !/^\.[\da-f-]{36}\.tmp$/.test(path.slice(target.length))) {
+        continue;
+      }
+      const { mtime } = Deno.lstatSync(path);
+      if (mtime && Date.now() - mtime.getTime() > LEFT_OVER_MS) remove(path);
+    }
+  } catch (error) {
+    throwIfBug(error);
+  }
+}
+
 /**
- * Takes the lock that all processes with the same `.env` share, and removes the temporary file that
- * a killed process left behind.
+ * Takes the lock that all processes with the same `.env` share, and removes the temporary files
+ * that killed processes left behind.
  *
  * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
  * process. However, each process then refreshes separately, and the later of two simultaneous saves
@@ -109,6 +131,7 @@ export async function lockEnvFile(
   }
   const lock = await lockBeside(target, waitMs, world, signal, mayCreate);
   if (lock.state === "held") remove(`${target}.tmp`);
+  removeLeftOvers(target);
   return { file: { path, target }, lock };
 }
 
@@ -143,7 +166,8 @@ export async function updateEnvFile(
     const real = target ?? targetOf(path);
     let now = before === undefined || before.problem ? readCurrent(real) : before;
     for (let round = 1;; round++) {
-      const { text = "", mode } = now;
+      const known = now;
+      const { text = "", mode } = known;
       const edited = editEnvText(text === "" ? template : text, changes);
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
@@ -157,11 +181,15 @@ export async function updateEnvFile(
       }
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
       // is edited instead of overwritten.
-      const isWanted = () => round === MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
+      const isWanted = () => round >= MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
       if (isBeingWritten(now)) now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
-      if (now.exists && accept?.(now.values) === false) return now.mode;
+      if (isBeingWritten(now)) {
+        // The file stays empty, so the next round saves the changes with the text before.
+        now = known;
+        round = MAX_ROUNDS;
+      } else if (now.exists && accept?.(now.values) === false) return now.mode;
     }
   } catch (error) {
     throw asConfigError("write", path, error);

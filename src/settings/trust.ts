@@ -17,7 +17,7 @@ import {
   VARIABLES,
 } from "./options.ts";
 import { readClaims } from "../platform/claims.ts";
-import { environment, foreignVariable } from "../platform/environment.ts";
+import { environment, foreignVariable, inheritedVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
 import type { Secret } from "../platform/secret.ts";
 
@@ -28,11 +28,27 @@ const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 const SECRETS = ["password", "clientSecret", "tokenCommand", "store"] as const;
 
 /**
- * The variable that contains the path and the hosts of the `.env` for which `ACCESS_TOKEN` is
- * meant. A session sets this variable together with `ACCESS_TOKEN`, so that a child process in the
- * same folder may send the token to these hosts.
+ * The variable that contains the path and the hosts of the `.env` for which the tokens in the
+ * environment are meant, and a checksum of these tokens. A session sets this variable together with
+ * `ACCESS_TOKEN`, so that a child process in the same folder may send this token, but no other, to
+ * these hosts.
  */
 export const AUDIENCE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
+
+/**
+ * Returns the value of {@linkcode AUDIENCE_VARIABLE}.
+ *
+ * @param read Reads the tokens in the environment.
+ */
+export function audienceText(audience: string, read = environment): string {
+  let checksum = 0;
+  for (const variable of ["ACCESS_TOKEN", "REFRESH_TOKEN"]) {
+    for (const character of `${read(variable) ?? ""} `) {
+      checksum = (checksum * 31 + character.charCodeAt(0)) % 4_294_967_291;
+    }
+  }
+  return `${checksum} ${audience}`;
+}
 
 /** The value and the source of a setting. */
 export interface FoundSetting {
@@ -54,7 +70,7 @@ export interface Trust {
   readonly withheld?: Withheld;
   /** Whether the hosts in a found file are used, but not the tokens from the environment. */
   readonly isFound: boolean;
-  /** The value of {@linkcode AUDIENCE_VARIABLE}; `undefined` if no host in the file is used. */
+  /** The path and the hosts of the file; `undefined` if no host in the file is used. */
   readonly audience?: string;
 }
 
@@ -76,7 +92,8 @@ export function trustIn(
   if (kind === "named" || kind === "own") return { isFound: false, audience };
   const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
     .map((name) => VARIABLES[name]);
-  const isChild = foreignVariable(AUDIENCE_VARIABLE) === audience;
+  const isChild =
+    inheritedVariable(AUDIENCE_VARIABLE) === audienceText(audience, inheritedVariable);
   if (usesTokens && !isChild) secrets.push(...tokensInUse(file, found("clientId")?.text.reveal()));
   if (secrets.length === 0) return { isFound: !isChild, audience };
   const variables = names.map((name) => VARIABLES[name]).join(" and ");

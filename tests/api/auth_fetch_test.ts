@@ -191,16 +191,34 @@ Deno.test("the error for a header that cannot be sent does not quote the header"
   assertEquals(world.called, []);
 });
 
-Deno.test("a session keeps an access token that one path rejects, even if the refresh is refused", async () => {
+Deno.test("a session keeps an access token that the API accepted last, even if the refresh is refused", async () => {
   await using world = await signedIn({
     api: ({ url }) => new Response("", { status: url.endsWith("/closed") ? 401 : 200 }),
   });
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
+  assertEquals((await world.session.authFetch("/v1/open")).status, 200);
+  world.sandbox.failures.length = 0;
   world.sandbox.revokeRefreshTokens();
-  const error = await rejection(world.session.authFetch("/v1/closed"));
-  assertEquals(error.code, "REFRESH_REJECTED");
+  assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
   assertEquals((await world.session.authFetch("/v1/open")).status, 200);
   const { state, canRefresh } = world.session.status();
   assertEquals([state, canRefresh], ["valid", false]);
+});
+
+Deno.test("a token that the API rejected stays rejected if another process removes its refresh token", async () => {
+  await using world = await signedIn({ file: true });
+  const other = world.another();
+  assertEquals(await statusOf(other.authFetch("/v1/whoami")), 200);
+  world.sandbox.expireAccessTokens();
+  world.sandbox.failures.push({ at: "token", status: 503 });
+  assertEquals(await statusOf(world.session.authFetch("/v1/whoami")), 401);
+  world.sandbox.failures.length = 0;
+  world.sandbox.revokeRefreshTokens();
+  assertEquals((await rejection(other.refresh())).code, "REFRESH_REJECTED");
+  assertEquals(world.session.status().state, "rejected");
+  await world.session.login();
+  assertEquals(await statusOf(world.session.authFetch("/v1/whoami")), 200);
 });
 
 Deno.test("status() and the error of fetchJson() say why the refresh after a 401 failed", async () => {

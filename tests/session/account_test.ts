@@ -54,8 +54,10 @@ Deno.test("login() replaces a portal token that the API rejected", async () => {
   assertEquals((await world.session.login()).source, "password");
 });
 
-Deno.test("a refresh that is refused after a 401 removes the refresh token from memory and .env", async () => {
+Deno.test("a refresh that is refused after a 401 removes both tokens, so that the next login() logs in", async () => {
   await using world = await signedIn({ file: true });
+  const other = world.another();
+  assertEquals(other.status().state, "valid");
   world.sandbox.expireAccessTokens();
   world.sandbox.revokeRefreshTokens();
   for (let time = 0; time < 2; time++) {
@@ -63,16 +65,28 @@ Deno.test("a refresh that is refused after a 401 removes the refresh token from 
     assertEquals(error.code, "REFRESH_REJECTED");
   }
   const status = world.session.status();
-  assertEquals([status.state, status.canRefresh], ["rejected", false]);
-  assertMatch(Deno.inspect(status), /The API rejected this token.*run login\(\)/s);
+  assertEquals([status.state, status.canRefresh], ["expired", false]);
+  assertMatch(Deno.inspect(status), /run login\(\)/);
   assertMatch(cardHtml(statusView(status)), /border-left:4px solid #d64545/, "the card is red");
-  const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(world.envFile);
-  assertEquals([ACCESS_TOKEN !== undefined, REFRESH_TOKEN], [true, undefined]);
-  // The next process learns from the API that the token is rejected, and then logs in.
+  assertEquals(linesOf(world.envFile), {});
+  // One process still has the tokens in memory. A new process has only the file.
+  for (const session of [other, world.another()]) {
+    assertEquals((await session.login()).state, "valid");
+    assertEquals((await session.authFetch("/v1/whoami")).status, 200);
+  }
+  assertEquals(world.logins(), 2);
+});
+
+Deno.test("a 401 after a refresh that was refused removes the access token, so that the next login() logs in", async () => {
+  await using world = await signedIn({ file: true });
+  world.sandbox.expireAccessTokens();
+  world.sandbox.revokeRefreshTokens();
+  assertEquals((await rejection(world.session.refresh())).code, "REFRESH_REJECTED");
+  const calls = [1, 2].map(() => rejection(world.session.authFetch("/v1/whoami")));
+  for (const { code } of await Promise.all(calls)) assertEquals(code, "REFRESH_REJECTED");
+  assertEquals([world.session.status().state, linesOf(world.envFile)], ["expired", {}]);
   const next = world.another();
-  assertEquals((await next.authFetch("/v1/whoami")).status, 401);
-  world.clock.advance(1);
-  assertEquals((await next.login()).source, "password");
+  await next.login();
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 

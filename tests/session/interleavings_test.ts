@@ -7,7 +7,7 @@
 import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers";
-import type { Session, SessionRecord, SessionStore } from "../../mod.ts";
+import { AuthError, type Session, type SessionRecord, type SessionStore } from "../../mod.ts";
 import { unlessAborted } from "../../src/platform/abort.ts";
 import { jsonAnswer } from "../support/answers.ts";
 import { linesOf, type Portless, portless } from "../support/portless.ts";
@@ -86,6 +86,8 @@ class World implements AsyncDisposable {
   readonly history: (string | undefined)[] = [undefined];
   /** All access tokens that were saved. */
   readonly saved = new Set<unknown>();
+  /** The access token that is saved now. */
+  savedNow: string | undefined;
   readonly problems: string[] = [];
   readonly sessions: Session[] = [];
   /** Whether events happen without waiting. */
@@ -257,6 +259,7 @@ class World implements AsyncDisposable {
     }
     const lines = this.place === "store" ? this.#record : linesOf(this.#portless.envFile);
     const token = lines?.ACCESS_TOKEN?.replaceAll(/["']/g, "");
+    this.savedNow = token;
     if (token !== undefined) this.saved.add(token);
     const login = this.#loginOf.get(token ?? "");
     if (login !== this.history.at(-1)) this.history.push(login);
@@ -391,7 +394,12 @@ async function check(world: World): Promise<void> {
     const statuses: unknown[] = [];
     for (const by of world.sessions.keys()) {
       tokens.push((await world.settled(world.start({ by, do: "token" }, "a look"))).value);
-      statuses.push((await world.settled(world.start({ by, do: "fetch" }, "a call"))).value);
+      const call = await world.settled(world.start({ by, do: "fetch" }, "a call"));
+      statuses.push(call.value);
+      const isOver = call.error instanceof AuthError && call.error.code === "REFRESH_REJECTED";
+      if (isOver && world.savedNow !== undefined && world.savedNow === tokens.at(-1)) {
+        problems.push(`${when}, a token that the API rejected is saved after the session ended`);
+      }
     }
     if (!tokens.every((token) => token === undefined || world.saved.has(token))) {
       problems.push(`${when}, a session has a token that was never saved`);

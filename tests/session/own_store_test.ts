@@ -114,6 +114,23 @@ Deno.test("the error for a store that cannot be read contains no text from its d
     assertEquals(codes(one.status()), []);
   }));
 
+Deno.test("a store may throw an error whose properties cannot be read", () =>
+  sharing(async ({ table, world, one }) => {
+    table.onRead = table.onLock = table.onStore = () => {
+      throw Object.defineProperty(new Error(), "message", {
+        get: () => {
+          throw new RangeError("not readable");
+        },
+      });
+    };
+    assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
+    assertEquals((await rejection(one.refresh())).code, "STORE_UNREACHABLE");
+    table.onRead = () => {};
+    assertEquals(codes(await one.login({ force: true })), ["NOT_SAVED"]);
+    table.onLock = () => {};
+    assertEquals(codes(await world.another({ store: table }).login()), ["NOT_SAVED"]);
+  }));
+
 Deno.test("while the store is unreachable, a valid token is used and no refresh is sent", () =>
   sharing(async ({ table, world, one }) => {
     await one.login();

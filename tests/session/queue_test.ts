@@ -1,8 +1,9 @@
 /** Refreshes, logins and logouts of one session: one at a time, in the order of the calls. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Session, SessionOptions } from "../../mod.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
-import { makeSession } from "../../src/session.ts";
+import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import { tokenAnswer, TOKENS } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -189,8 +190,69 @@ Deno.test("configure() with another account discards a waiting login, but not an
   await turns();
   session.configure({ ...options, clientId: "another-client" });
   held.release();
-  await Promise.all([call, out, login]);
+  await Promise.all([call, out, rejection(login)]);
   assertEquals(linesOf(world.envFile), {});
+});
+
+type Change = (session: ConfigurableSession, options: SessionOptions) => void;
+const configureAnother: Change = ({ configure }, options) =>
+  configure({ ...options, clientId: "another-client" });
+const CHANGES: Record<string, Change> = {
+  "configure()": configureAnother,
+  "an edit of the .env": (_, { envFile }) =>
+    Deno.writeTextFileSync(String(envFile), "APP_CLIENT_ID=another-client\n"),
+};
+
+/** A session on a `.env` with a setting that selects the account. */
+function editable(world: Portless) {
+  const { clientId, ...others } = world.options;
+  const options = { ...others, envFile: world.envFile };
+  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
+  return { session: makeSession(options, false), options };
+}
+
+/** Fails unless a login fails because the account changed, and its tokens were revoked. */
+async function assertRevoked(world: Portless, session: Session, login: Promise<unknown>) {
+  const error = await rejection(login);
+  assertEquals(error.code, "INVALID_SETTING");
+  assertMatch(error.message, /its tokens were revoked/);
+  assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "RevokeToken"]);
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, undefined);
+  assertEquals(session.status().state, "none");
+}
+
+for (const [what, change] of Object.entries(CHANGES)) {
+  Deno.test(`a login fails and its tokens are revoked if ${what} selects another account meanwhile`, async () => {
+    await using world = portless({ file: true });
+    const { session, options } = editable(world);
+    const held = world.hold();
+    const login = session.login();
+    await held.arrived;
+    change(session, options);
+    held.release();
+    await assertRevoked(world, session, login);
+  });
+}
+
+Deno.test("a login fails and its tokens are revoked if configure() selects another account before its save", async () => {
+  await using world = portless({ file: true });
+  const { session, options } = editable(world);
+  const { tryLockSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.tryLockSync = () => {
+    Deno.FsFile.prototype.tryLockSync = tryLockSync;
+    configureAnother(session, options);
+    return false;
+  };
+  await assertRevoked(world, session, session.login());
+});
+
+Deno.test("a login that is being saved takes effect even if configure() selects another account", async () => {
+  await using world = portless({ file: true });
+  const { session, options } = editable(world);
+  const login = session.login();
+  await duringSave(() => login, () => configureAnother(session, options));
+  assertEquals([(await login).state, session.status().state], ["valid", "none"]);
+  assert(linesOf(world.envFile).ACCESS_TOKEN);
 });
 
 Deno.test("simultaneous calls of logout() send one request and all return its result", async () => {

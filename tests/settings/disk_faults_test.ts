@@ -203,6 +203,39 @@ Deno.test("logout() removes a temporary file with tokens that a crash left next 
   assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });
 
+for (const hasLocks of [true, false]) {
+  Deno.test(`the next save ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
+    await using world = portless({ file: true });
+    const leftOver = `.env.${crypto.randomUUID()}.tmp`;
+    // Another process that saves without the lock uses this file at the moment.
+    const inUse = `.env.${crypto.randomUUID()}.tmp`;
+    const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];
+    const folder = folderOf(world.envFile);
+    const anHourAgo = new Date(Date.now() - 3_600_000);
+    for (const name of [leftOver, inUse, ...others]) {
+      Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
+      if (name !== inUse) Deno.utimeSync(`${folder}/${name}`, anHourAgo, anHourAgo);
+    }
+    const { tryLockSync } = Deno.FsFile.prototype;
+    if (!hasLocks) {
+      Deno.FsFile.prototype.tryLockSync = () => {
+        throw new Deno.errors.NotSupported("no locks");
+      };
+    }
+    try {
+      for (const save of [world.session.login, world.session.logout]) {
+        await save();
+        const left = namesIn(folder).filter((name) => name.endsWith(".tmp"));
+        assertEquals(left, [inUse, ...others].toSorted());
+        Deno.writeTextFileSync(`${folder}/${leftOver}`, "ACCESS_TOKEN=left-behind\n");
+        Deno.utimeSync(`${folder}/${leftOver}`, anHourAgo, anHourAgo);
+      }
+    } finally {
+      Deno.FsFile.prototype.tryLockSync = tryLockSync;
+    }
+  });
+}
+
 Deno.test("a session continues if an editor empties the .env before it writes the new text", async () => {
   await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
   const text = MINE + Deno.readTextFileSync(world.envFile);
@@ -221,4 +254,74 @@ Deno.test("a session continues if an editor empties the .env before it writes th
   const saved = Deno.readTextFileSync(world.envFile);
   assertEquals(saved.startsWith(MINE), true, "the user's lines");
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken());
+});
+
+/**
+ * Empties a file, as an editor does before it writes: at once, or when a save is about to replace
+ * the file. Pauses end at once.
+ *
+ * @param fill Called each time the empty file is read.
+ */
+function emptying(path: string, when: "now" | "save", fill: (reads: number) => void): Disposable {
+  const { openSync, readFileSync } = Deno;
+  const { setTimeout } = globalThis;
+  let reads = -1;
+  const empty = () => {
+    Deno.writeTextFileSync(path, "");
+    reads = 0;
+  };
+  if (when === "now") empty();
+  Deno.openSync = (file, options) => {
+    if (String(file).endsWith(".tmp") && reads < 0) empty();
+    return openSync(file, options);
+  };
+  Deno.readFileSync = (file) => {
+    if (file === path && reads >= 0) fill(reads++);
+    return readFileSync(file);
+  };
+  globalThis.setTimeout = ((end: () => void) => setTimeout(end, 0)) as typeof setTimeout;
+  return {
+    [Symbol.dispose]() {
+      Object.assign(Deno, { openSync, readFileSync });
+      globalThis.setTimeout = setTimeout;
+    },
+  };
+}
+
+const EDITORS = [
+  ["until an editor has written the new text", 30, "edited"],
+  ["for good", Infinity, "known"],
+] as const;
+for (const [howLong, written, left] of EDITORS) {
+  Deno.test(`a refresh is saved with all settings if the .env is empty ${howLong}`, async () => {
+    await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
+    const text = MINE + Deno.readTextFileSync(world.envFile) + "STATE=known\n";
+    Deno.writeTextFileSync(world.envFile, text);
+    {
+      using _editor = emptying(world.envFile, "save", (reads) => {
+        const edited = text.replace("known", "edited");
+        if (reads === written) Deno.writeTextFileSync(world.envFile, edited);
+      });
+      assertEquals((await world.session.refresh()).state, "valid");
+    }
+    const saved = Deno.readTextFileSync(world.envFile);
+    assertEquals(saved.startsWith(MINE), true, "the user's lines");
+    assertEquals(linesOf(world.envFile).STATE, left);
+    // Another process has only the refresh token in the file.
+    assertEquals((await world.another().refresh()).state, "valid");
+    assertEquals(world.logins(), 1);
+  });
+}
+
+Deno.test("logout() removes the tokens that an editor writes after it emptied the .env", async () => {
+  await using world = await signedIn({ file: true });
+  const text = MINE + Deno.readTextFileSync(world.envFile);
+  Deno.writeTextFileSync(world.envFile, text);
+  {
+    using _editor = emptying(world.envFile, "now", (reads) => {
+      if (reads === 30) Deno.writeTextFileSync(world.envFile, text);
+    });
+    assertEquals((await world.session.logout()).state, "none");
+  }
+  assertEquals(Deno.readTextFileSync(world.envFile), MINE);
 });

@@ -159,25 +159,47 @@ for (const secrets of SECRETS) {
   );
 }
 
-Deno.test("a child process uses its parent's token with the hosts that were in the .env, and no others", () =>
-  inWorld(async ({ folder, own, run, token }) => {
+Deno.test("a child process uses its parent's token with the hosts that were in the .env, but no other token and no other hosts", () =>
+  inWorld(async ({ folder, own, run, token, sandbox }) => {
     await writeEnv(folder, own);
-    const child = `import { fetchJson } from ${JSON.stringify(MOD_PATH)};
-      const shown = await fetchJson("/v1/whoami").catch((error) => ({ username: error.code }));
-      console.log(shown.username);`;
+    const other = JSON.stringify((await sandbox.portalToken()).replace("bearer ", ""));
+    const child = `import { fetchJson, login, status } from ${JSON.stringify(MOD_PATH)};
+      const print = () => fetchJson("/v1/whoami").then(({ username }) => username)
+        .catch((error) => error.code).then((text) => console.log(text));
+      await print();
+      if (Deno.args.length > 0) {
+        await login({ portalToken: ${other} });
+        status();
+        await print();
+        runChild();
+      }
+      function runChild() {
+        Deno.writeTextFileSync(".env", Deno.args[0]);
+        const args = ["run", "--quiet", "--no-lock", "-A", "child.ts"];
+        const { stdout } = new Deno.Command(Deno.execPath(), { args }).outputSync();
+        console.log(new TextDecoder().decode(stdout).trim());
+      }`;
     await Deno.writeTextFile(`${folder}/child.ts`, child);
     const parent = `
       const text = Deno.readTextFileSync(".env");
       await mod.login({ portalToken: ${JSON.stringify(token)} });
-      const args = ["run", "--quiet", "--no-lock", "-A", "child.ts"];
-      const other = "API_BASE_URL=http://127.0.0.1:9";
-      // Neither file contains the token.
-      for (const file of [text, text.replace(/^API_BASE_URL=.*$/m, other)]) {
+      const elsewhere = text.replace(/^API_BASE_URL=.*$/m, "API_BASE_URL=http://127.0.0.1:9");
+      // None of the files contains the token.
+      for (const [file, env, arg] of [
+        [text, {}],
+        [elsewhere, {}],
+        [text, { ACCESS_TOKEN: ${other} }],
+        [text, { REFRESH_TOKEN: "another" }],
+        [text, {}, text],
+      ]) {
         Deno.writeTextFileSync(".env", file);
-        const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
+        const args = ["run", "--quiet", "--no-lock", "-A", "child.ts", ...(arg ? [arg] : [])];
+        const { stdout } = await new Deno.Command(Deno.execPath(), { args, env }).output();
         console.log(new TextDecoder().decode(stdout).trim());
       }`;
-    assertEquals(await run(parent), "student\nUNTRUSTED_ORIGIN");
+    const refused = Array(3).fill("UNTRUSTED_ORIGIN");
+    const outcomes = ["student", ...refused, "student", "student", "student"];
+    assertEquals((await run(parent)).split("\n"), outcomes);
   }));
 
 type Variables = Record<string, string>;

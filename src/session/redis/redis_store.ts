@@ -202,12 +202,12 @@ export class RedisStore implements TokenStore {
     // A login or a logout uses the server's time in milliseconds as its number. A refresh adds 1 to
     // the number, so a later login or logout has a higher number. A refusal adds less than a
     // refresh, so that the tokens of a late holder of the lock replace the refusal, and even a
-    // second refusal.
+    // second refusal. A refusal that leaves no token replaces one that left the access token.
     const { number } = this.#known;
     const serverNow = Math.round(this.session.configuration.world.now() + this.#clockOffsetMs);
     const next = isFinal
       ? Math.max(serverNow, number + 1)
-      : Math.floor(number) + (tokens?.refreshToken ? 1 : 0.5);
+      : Math.floor(number) + (tokens?.refreshToken ? 1 : tokens ? 0.5 : 0.6);
     const data = tokens ? await this.#sealed(tokens, next) : "";
     if (!isFinal && this.#known.stored !== this.#adopted) return undefined;
     return this.#known = { number: next, data, stored: { tokens } };

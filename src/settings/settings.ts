@@ -35,7 +35,7 @@ import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
-import { type FoundSetting, type Trust, trustIn } from "./trust.ts";
+import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
@@ -95,6 +95,11 @@ export class Settings {
   /** The configured token endpoint, unchecked; `undefined` if the settings do not determine it. */
   get endpoint(): string | undefined {
     return endpointText(this);
+  }
+
+  /** Whether only a file that the user did not choose determines the token endpoint. */
+  get hasFoundEndpoint(): boolean {
+    return !isChosen(this.location) && ENDPOINT_NAMES.some((name) => this.origin(name) === "file");
   }
 
   /**

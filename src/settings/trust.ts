@@ -87,7 +87,7 @@ function userOf(location: EnvLocation, { values }: EnvSnapshot, found: Found): s
 }
 
 /** Whether the user chose the file. Any other file may have come with someone else's project. */
-function isChosen({ kind }: EnvLocation): boolean {
+export function isChosen({ kind }: EnvLocation): boolean {
   return kind === "named" || kind === "own";
 }
 

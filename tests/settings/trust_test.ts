@@ -248,6 +248,15 @@ const STORIES: Record<string, {
       await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
     outcomes: "valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
   },
+  "logout({ everywhere: true }) with a portal string": {
+    env: ({ sandbox }) => ({ API_BASE_URL: sandbox.apiUrl }),
+    file: (host, { own: { API_BASE_URL: _, ...own } }) => ({ ...own, AUTH_URL: host }),
+    script: (_, { token }) =>
+      `await attempt(mod.login({ portalToken: ${JSON.stringify(token)} }));
+      await attempt(mod.authFetch("/v1/whoami"));
+      await attempt(mod.logout({ everywhere: true }).then(({ ended }) => ({ state: ended })));`,
+    outcomes: "valid,200,here",
+  },
 };
 
 for (const [title, { env, file, script, outcomes }] of Object.entries(STORIES)) {

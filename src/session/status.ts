@@ -196,7 +196,7 @@ function noticesOf(
   const span = remaining === undefined
     ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
     : `it is valid for another ${spanText(remaining)}`;
-  const at = settings.portalUrl === undefined ? "," : ` at ${settings.portalUrl}`;
+  const at = settings.portalText === undefined ? "," : ` at ${settings.portalText}`;
   const first = settings.text("clientId") === undefined
     ? "set APP_CLIENT_ID and the other settings to "
     : "";

@@ -22,6 +22,7 @@ import {
   INSTEAD_OF_FILE,
   parseTimeout,
   portalAddress,
+  portalText,
   type ProviderDialect,
   type SecretName,
   type SessionOptions,
@@ -113,6 +114,11 @@ export class Settings {
   /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
     return portalAddress(this.text("portalUrl") ?? "");
+  }
+
+  /** The address of the portal for a sentence. */
+  get portalText(): string | undefined {
+    return portalText(this.portalUrl, this.origin("portalUrl"));
   }
 
   /** Returns where the value of a setting came from; `undefined` if the setting is not set. */

@@ -119,6 +119,14 @@ export async function obtainTokens(
   const settings = named
     ? resolveSettings(given, isDefault, configuration.settings)
     : configuration.settings;
+  const { rivalNames } = settings;
+  if (username === undefined && rivalNames) {
+    throw new ConfigError(
+      "MISSING_SETTINGS",
+      `Cannot log in: ${rivalNames.problem}`,
+      rivalNames.fix,
+    );
+  }
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {

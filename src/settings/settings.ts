@@ -38,6 +38,8 @@ import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
+const PAIR = ["username", "password"] as const;
+
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
 /**
@@ -65,8 +67,9 @@ export class Settings {
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    const { file, location, trust: { withheld } } = this;
+    const { file, location, rivalNames, trust: { withheld } } = this;
     return [
+      ...(rivalNames ? [rivalNames] : []),
       ...foreignFiles(location),
       ...unusedLines(file),
       ...unknownLogLevel(),
@@ -148,11 +151,33 @@ export class Settings {
   }
 
   /**
+   * The reason why the password of the environment is not sent: an option or the `.env` has another
+   * user name without a password. Windows and some desktops set USERNAME to the name of the
+   * computer's user, so the password may belong to either name.
+   */
+  get rivalNames(): Advice & { readonly fix: string } | undefined {
+    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
+    const isOption = this.origin("username") === "option";
+    const [name, own] = PAIR.map((each) =>
+      isOption ? this.text(each) : this.file.values.get(VARIABLES[each])
+    );
+    const isOther = username?.trim().toLowerCase() !== name?.trim().toLowerCase();
+    if (!username?.trim() || !password || !name?.trim() || own || !isOther) return undefined;
+    const place = isOption ? this.placeOf("username") : `USERNAME in ${displayPath(this.envFile)}`;
+    return {
+      problem: `missing PASSWORD for ${place}: USERNAME and PASSWORD in the environment have ` +
+        "another user name",
+      fix: "set user name and password in one place, and unset PASSWORD in the environment if it " +
+        "belongs to the other name",
+    };
+  }
+
+  /**
    * The user name or the password, if the environment contains only one of the two. One without the
    * other is not used.
    */
   get unusedHalf(): "username" | "password" | undefined {
-    const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
+    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
     if (Boolean(username) === Boolean(password)) return undefined;
     // Windows and some desktops set USERNAME to the name of the computer's user.
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");

@@ -187,7 +187,9 @@ function noticesOf(
     );
   }
   const unfound = state.kind === "none" ? whyNoSettings(settings) : undefined;
-  if (unfound) found.push(noticeOf("NO_SETTINGS", unfound.problem, loginAfter(unfound)));
+  if (unfound && !settings.notes.includes(unfound)) {
+    found.push(noticeOf("NO_SETTINGS", unfound.problem, loginAfter(unfound)));
+  }
   const tokens = tokensOf(state);
   const isRefused = state.kind === "access-only" && state.rejected;
   if (tokens?.source !== "portal" || isRefused) return found;

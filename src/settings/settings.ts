@@ -47,6 +47,9 @@ const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
  * setting.
  */
 export class Settings {
+  /** Reports the files that were found but are ignored. */
+  readonly foreignFiles: readonly (Advice & { readonly fix: string })[];
+
   /**
    * @param file The content of the `.env`.
    * @param trust The parts of the `.env` and of the environment that may be used.
@@ -58,7 +61,12 @@ export class Settings {
     private readonly found: ReadonlyMap<SettingName, FoundSetting>,
     readonly trust: Trust,
     readonly ownDialect: ProviderDialect | undefined,
-  ) {}
+  ) {
+    this.foreignFiles = location.foreign.map((path) => ({
+      problem: `${path} belongs to another user and is ignored`,
+      fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
+    }));
+  }
 
   /** Absolute path of the `.env`; `undefined` for memory only. */
   get envFile(): string | undefined {
@@ -67,10 +75,10 @@ export class Settings {
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    const { file, location, rivalNames, trust: { withheld } } = this;
+    const { file, foreignFiles, rivalNames, trust: { withheld } } = this;
     return [
       ...(rivalNames ? [rivalNames] : []),
-      ...foreignFiles(location),
+      ...foreignFiles,
       ...unusedLines(file),
       ...unknownLogLevel(),
       ...(withheld ? [withheld] : []),
@@ -265,13 +273,6 @@ function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boo
   const { blank } = SETTING_RULES[name];
   if (blank === "value if empty") return text === "";
   return blank === "value as an option" && origin === "option";
-}
-
-function foreignFiles({ foreign }: EnvLocation): Advice[] {
-  return foreign.map((path) => ({
-    problem: `${path} belongs to another user and is ignored`,
-    fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
-  }));
 }
 
 /** Reports lines of the file that are ignored because they may come from a copied project. */

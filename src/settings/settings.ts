@@ -187,9 +187,10 @@ export class Settings {
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
     if (Boolean(username) === Boolean(password)) return undefined;
-    // Windows and some desktops set USERNAME to the name of the computer's user.
+    // Windows and some desktops set USERNAME to the name of the computer's user, which matters only
+    // if nothing but the user name is missing.
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
-    if (username && isOfSystem) return undefined;
+    if (username && isOfSystem && !this.found.has("password")) return undefined;
     const half = username ? "username" : "password";
     return this.found.has(half) ? undefined : half;
   }

@@ -76,7 +76,7 @@ export const NETWORK_CHECKS: Checks = {
     }
     if (status === 401) {
       const fix: Fix = tokens.source === "portal"
-        ? newPortalString(settings.portalUrl)
+        ? newPortalString(settings.portalText)
         : ["run ", { call: "login", options: { force: true } }];
       return fail("the API rejects the token (status 401)", fix);
     }

@@ -39,7 +39,7 @@ export const SETTINGS_CHECKS: Checks = {
       missing === undefined || (about !== undefined && !missing.includes(about))
     );
     const notes = settings.notes.filter((note) => note !== settings.trust.withheld);
-    return warnOf([...notes, ...untold]);
+    return warnOf([...new Set([...notes, ...untold])]);
   },
 
   // Says which hosts receive the secrets, and where each host is named.

@@ -56,6 +56,11 @@ export function accountOf(claims: Claims): string | undefined {
   return claims.username ?? claims.sub;
 }
 
+/** Whether a token names this user. The API accepts no token whose names were changed. */
+export function isNamedIn({ sub, username }: Claims, user: string): boolean {
+  return [username, sub].some((name) => name?.toLowerCase() === user.toLowerCase());
+}
+
 /**
  * Whether a token in the environment belongs to another app client or account. Another program may
  * have set `ACCESS_TOKEN`. If the client id is known, the token must therefore contain this id.

@@ -6,6 +6,7 @@ import { requestRefresh } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { AuthError, sentenceOf } from "../errors/errors.ts";
 import { isGoodFor, isRenewable, type Tokens } from "./tokens.ts";
+import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /**
@@ -34,6 +35,9 @@ export interface SignOutResult {
 }
 
 const ACCESS_TOKEN_STAYS = "the access token cannot be revoked and stays valid until it expires";
+const NOT_TO_FOUND_HOST =
+  "not on other devices: a portal token is not sent to the AUTH_URL of a .env that was found, unless " +
+  `${ENV_FILE_VARIABLE} specifies the file`;
 
 /**
  * Ends sessions at the provider, as far as the provider supports this. The tokens have already been
@@ -79,6 +83,10 @@ export async function endAtProvider(
 
     /** Signs out all devices. If the provider refuses this, ends at least this session. */
     const endEverywhere = async (tokens: Tokens): Promise<Ended> => {
+      // The prompt for a portal string shows the hosts of the API, not this host.
+      if (settings.hasFoundEndpoint && !isRenewable(tokens) && !tokens.learned.provider) {
+        return { ended: "here", problems: [NOT_TO_FOUND_HOST, ACCESS_TOKEN_STAYS] };
+      }
       let current = tokens;
       // Signing out all devices requires a valid access token.
       if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {

@@ -1,4 +1,4 @@
-import { type Claims, readClaims } from "../platform/claims.ts";
+import { type Claims, isNamedIn, readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks, World } from "../platform/world.ts";
 
@@ -136,8 +136,7 @@ export function sameAccess(a: Tokens, b: Tokens): boolean {
 export function mayBelongTo({ claims, learned: { loginName } }: Tokens, user: string): boolean {
   const { sub, username = sub } = claims;
   const isUnknown = loginName === undefined && username === sub;
-  const isSame = (name: string | undefined) => name?.toLowerCase() === user.toLowerCase();
-  return isUnknown || [loginName, username, sub].some(isSame);
+  return isUnknown || loginName?.toLowerCase() === user.toLowerCase() || isNamedIn(claims, user);
 }
 
 /** Whether a record has a refresh token. */

@@ -150,8 +150,8 @@ function identityOf({ settings, ownStore }: Configuration): string {
     return isPart ? settings.text(name) : undefined;
   });
   const endpoint = [settings.endpoint, dialectOf(settings)];
-  const { envFile, trust: { isFound, withheld } } = settings;
-  // A change of trust may forbid a host that was allowed to receive the tokens, so the tokens are
-  // dropped as for another account.
-  return JSON.stringify([envFile, endpoint, texts, isFound, withheld !== undefined]);
+  const { envFile, trust: { isFound, user, withheld } } = settings;
+  // A change of trust may forbid a host that was allowed to receive the tokens, or the tokens
+  // themselves, so the tokens are dropped as for another account.
+  return JSON.stringify([envFile, endpoint, texts, isFound, user, withheld !== undefined]);
 }

@@ -9,6 +9,7 @@ import {
   updateEnvFile,
 } from "../settings/env_file.ts";
 import { ConfigError } from "../errors/errors.ts";
+import { accountOf } from "../platform/claims.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
@@ -127,7 +128,11 @@ export class EnvStore implements TokenStore {
       );
       return undefined;
     }
-    const { parts, note } = readStored((key) => values.get(key), "file", issuer);
+    const { user } = settings.trust;
+    // A session that this process obtained for the user may have another name in its token.
+    const known = accountOf(this.#last?.tokens?.claims ?? {});
+    const names = user === undefined ? undefined : [user, ...(known === undefined ? [] : [known])];
+    const { parts, note } = readStored((key) => values.get(key), "file", issuer, names);
     this.session.notices.replace({ STORED_IGNORED: note });
     return parts && makeTokens(parts, world);
   }

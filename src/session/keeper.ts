@@ -193,7 +193,7 @@ export class Keeper {
   /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
     const { notices, configuration: { settings, world } } = this.session;
-    const { file, portalUrl } = settings;
+    const { file, portalText } = settings;
     const note = file.problem
       ? sentenceOf(file.problem)
       : notices.text("STORED_IGNORED", "ENVIRONMENT_IGNORED", "STORE_EMPTY");
@@ -202,7 +202,7 @@ export class Keeper {
       this.current,
       world,
       note ?? unfound?.problem,
-      portalUrl,
+      portalText,
       unfound && loginAfter(unfound),
     );
   }

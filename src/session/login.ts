@@ -90,7 +90,7 @@ export async function obtainTokens(
   support?: StepSupport,
 ): Promise<LoginResult> {
   const { isDefault, world } = configuration;
-  const { file, portalUrl, tokenFile } = configuration.settings;
+  const { file, portalText, tokenFile } = configuration.settings;
   if (tokenFile !== undefined) {
     const command = () => scriptCommand(configuration.settings);
     const isReadable = file.problem?.code !== "PERMISSION";
@@ -99,7 +99,7 @@ export async function obtainTokens(
   }
   const { strategy = "auto", portalToken, username, password } = options;
   const questions = new Questions(world);
-  const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalUrl);
+  const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalText);
   if (portalToken !== undefined) return fromPortal(portalToken);
   const notes = portalNotes(configuration.settings);
   const hidden = { secret: true, signal, notes };
@@ -119,6 +119,14 @@ export async function obtainTokens(
   const settings = named
     ? resolveSettings(given, isDefault, configuration.settings)
     : configuration.settings;
+  const { rivalNames } = settings;
+  if (username === undefined && rivalNames) {
+    throw new ConfigError(
+      "MISSING_SETTINGS",
+      `Cannot log in: ${rivalNames.problem}`,
+      rivalNames.fix,
+    );
+  }
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
@@ -148,11 +156,11 @@ const MAX_TRIES = 3;
  * Lines to show with a prompt for the portal string: the portal, and the hosts that get the token.
  */
 function portalNotes(settings: Settings): string[] {
-  const { portalUrl } = settings;
+  const { portalText } = settings;
   const hosts = apiHosts((name) => settings.text(name));
   const named = namedBy(settings, ["apiBaseUrl", "allowedOrigins"]);
   return [
-    ...(portalUrl === undefined ? [] : [`Portal: ${portalUrl}`]),
+    ...(portalText === undefined ? [] : [`Portal: ${portalText}`]),
     ...(hosts.length === 0
       ? []
       : [`Receives the token: ${[hosts.join(", "), ...named].join(" ")}`]),
@@ -250,13 +258,13 @@ function portalResult(
   text: string,
   world: World,
   knownOffsetMs: number | undefined,
-  portalUrl: string | undefined,
+  portal: string | undefined,
 ): LoginResult {
-  const token = readPortalToken(text, portalUrl);
+  const token = readPortalToken(text, portal);
   if (token.startsWith("eyJ") && token.split(".").length < 3) {
     throw portalTokenError(
       "Cannot log in: this is only the beginning of a token",
-      portalUrl,
+      portal,
     );
   }
   const claims = readClaims(token);
@@ -264,7 +272,7 @@ function portalResult(
   if (tokenUse !== undefined && tokenUse !== "access") {
     throw portalTokenError(
       "Cannot log in: this is not an access token but another token of the same user",
-      portalUrl,
+      portal,
     );
   }
   const now = world.now();
@@ -275,7 +283,7 @@ function portalResult(
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
       `Cannot log in: by this computer's clock, the portal token expired ${ago} ago`,
-      `copy a new one in ${portalName(portalUrl)} or correct the clock`,
+      `copy a new one in ${portalName(portal)} or correct the clock`,
     );
   }
   const parts = { accessToken: new Secret(token), expiresAt, source: "portal", claims } as const;

@@ -15,8 +15,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  *   private.
  * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without the
  *   lock.
- * - `STORED_IGNORED`: The .env or the store contains tokens of another app client, or text that is
- *   not a token; neither is used.
+ * - `STORED_IGNORED`: The .env or the store contains tokens of another app client or user, or text
+ *   that is not a token; neither is used.
  * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client; they
  *   are not used.
  * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used: the permission to read them
@@ -74,7 +74,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   LOCK_BUSY:
     "Another process held the lock for too long, so this process refreshed without the lock.",
   STORED_IGNORED:
-    "The .env or the store contains tokens of another app client, or text that is not a token; neither is used.",
+    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   ENVIRONMENT_UNREADABLE:

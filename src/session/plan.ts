@@ -117,13 +117,14 @@ export function planFor(
  * Makes the error for a call that finds no token to use or refresh.
  *
  * @param note The reason why no session was found.
+ * @param portal The address of the portal, for a sentence.
  * @param fix What to do. Default: log in.
  */
 export function whyNot(
   state: SessionState,
   clocks: Clocks,
   note: string | undefined,
-  portalUrl: string | undefined,
+  portal: string | undefined,
   fix: Fix = ["run ", { call: "login" }, " first"],
 ): AuthError {
   if (state.kind !== "renewable" && state.because) {
@@ -145,7 +146,7 @@ export function whyNot(
     }`,
     source === "portal"
       ? [
-        `choose "Copy Token" in ${portalName(portalUrl)} and run `,
+        `choose "Copy Token" in ${portalName(portal)} and run `,
         { call: "login", options: { strategy: "portal" } },
       ]
       : ["run ", { call: "login", options: { force: true } }],

@@ -1,4 +1,5 @@
-import type { AuthError } from "../errors/errors.ts";
+import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
+import { accountOf } from "../platform/claims.ts";
 import {
   isGoodFor,
   type RefreshVariant,
@@ -111,6 +112,11 @@ async function renewInTurn(
         refresh.isOwn = true;
         refresh.noteResponse(held);
         notices.clear("EARLY_REFRESH_FAILED");
+        const account = accountOf(held.claims);
+        if (account !== undefined && accountOf(tokens.claims) !== account) {
+          const because = refusal = otherAccount();
+          return { kind: "refused", held, because, isValid: false };
+        }
         const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
         return { kind: "refreshed", tokens: { ...tokens, learned } };
       }
@@ -138,6 +144,15 @@ async function renewInTurn(
   const tokens = tokensOf(now);
   if (tokens === undefined) throw keeper.whyNot();
   return tokens;
+}
+
+/** Makes the error for a stored refresh token that did not belong to the stored access token. */
+function otherAccount(): SessionExpiredError {
+  return new SessionExpiredError(
+    "REFRESH_REJECTED",
+    "Cannot refresh the session: its refresh token belongs to another account than its access token",
+    ["run ", { call: "login" }],
+  );
 }
 
 /** Returns the tokens of the session if they can be refreshed. */

@@ -187,7 +187,9 @@ function noticesOf(
     );
   }
   const unfound = state.kind === "none" ? whyNoSettings(settings) : undefined;
-  if (unfound) found.push(noticeOf("NO_SETTINGS", unfound.problem, loginAfter(unfound)));
+  if (unfound && !settings.notes.includes(unfound)) {
+    found.push(noticeOf("NO_SETTINGS", unfound.problem, loginAfter(unfound)));
+  }
   const tokens = tokensOf(state);
   const isRefused = state.kind === "access-only" && state.rejected;
   if (tokens?.source !== "portal" || isRefused) return found;
@@ -196,7 +198,7 @@ function noticesOf(
   const span = remaining === undefined
     ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
     : `it is valid for another ${spanText(remaining)}`;
-  const at = settings.portalUrl === undefined ? "," : ` at ${settings.portalUrl}`;
+  const at = settings.portalText === undefined ? "," : ` at ${settings.portalText}`;
   const first = settings.text("clientId") === undefined
     ? "set APP_CLIENT_ID and the other settings to "
     : "";

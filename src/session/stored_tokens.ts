@@ -1,10 +1,10 @@
 import { ConfigError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
-import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
+import { ENV_FILE_VARIABLE, SETTING_NAMES, type SettingName } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { parsePortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
-import { readClaims } from "../platform/claims.ts";
+import { isNamedIn, readClaims } from "../platform/claims.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 
 /**
@@ -57,16 +57,19 @@ export interface StoredTokens {
  * @param read Returns the value of a key in the store.
  * @param issuer The configured client and provider. A refresh token of another client is useless,
  * and tokens of another provider must not be sent to this provider.
+ * @param names The names of the user to whom the tokens must belong; absent if they may belong to
+ * anyone.
  */
 export function readStored(
   read: (key: string) => string | undefined,
   source: "file" | "environment" | "store",
   { clientId, provider }: Issuer,
+  names?: readonly string[],
 ): StoredTokens {
   const place = source === "file" ? "the .env" : `the ${source}`;
-  const ignored = (problem: string): StoredTokens => ({
+  const ignored = (problem: string, otherwise = ""): StoredTokens => ({
     parts: undefined,
-    note: { problem: `${problem} and is ignored`, fix: ["run ", { call: "login" }] },
+    note: { problem: `${problem} and is ignored`, fix: ["run ", { call: "login" }, otherwise] },
   });
   const accessText = read("ACCESS_TOKEN");
   const refreshText = read("REFRESH_TOKEN");
@@ -89,6 +92,13 @@ export function readStored(
   const learned = learnedIn(read("AUTH_SESSION"));
   if (provider && learned.provider && learned.provider !== provider) {
     return ignored(`the session in ${place} was issued by ${learned.provider}, not by AUTH_URL,`);
+  }
+  // Only the token itself shows whose session this is: a stranger can also write AUTH_SESSION.
+  if (names && !names.some((name) => isNamedIn(claims, name))) {
+    return ignored(
+      `the session in ${place} does not name the user in USERNAME`,
+      `; if the session is yours, set ${ENV_FILE_VARIABLE} to the file`,
+    );
   }
   // A missing access token is treated as expired.
   const claimed = claims.exp === undefined ? undefined : claims.exp * 1_000;

@@ -8,15 +8,16 @@ import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES, VARIABLES } from "./op
 import type { Settings } from "./settings.ts";
 
 /**
- * If a login lacks settings, says that the file that the user named does not exist, which folders
- * were searched, or which file the user probably meant. Returns `undefined` if the `.env` has
+ * If a login lacks settings, says which file of another user is ignored, that the file that the user
+ * named does not exist, which folders were searched, or which file the user probably meant. Returns `undefined` if the `.env` has
  * settings.
  */
 export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix }) | undefined {
-  const { file, location: { path, kind, searched } } = settings;
+  const { file, foreignFiles: [foreign], location: { path, kind, searched } } = settings;
   const isComplete = SETTING_NAMES.every((name) =>
     !SETTING_RULES[name].required || settings.origin(name) !== undefined
   );
+  if (foreign) return foreign;
   if (path === undefined || isComplete || settings.tokenFile === undefined) return undefined;
   if (kind === "named") {
     if (file.exists) return undefined;

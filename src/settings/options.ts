@@ -372,6 +372,17 @@ export function portalAddress(text: string): string | undefined {
   return url && isSafeTransport(url) && url.username + url.password === "" ? url.href : undefined;
 }
 
+/**
+ * Returns the address of the portal for a sentence. Someone else may have written the `.env`, so the
+ * text says if the address comes from there.
+ */
+export function portalText(
+  address: string | undefined,
+  origin: SettingOrigin | undefined,
+): string | undefined {
+  return address !== undefined && origin === "file" ? `${address} (set in the .env)` : address;
+}
+
 /** Default time limit of one login or refresh, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 

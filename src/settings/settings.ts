@@ -22,6 +22,7 @@ import {
   INSTEAD_OF_FILE,
   parseTimeout,
   portalAddress,
+  portalText,
   type ProviderDialect,
   type SecretName,
   type SessionOptions,
@@ -35,7 +36,9 @@ import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret } from "../platform/secret.ts";
-import { type FoundSetting, type Trust, trustIn } from "./trust.ts";
+import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
+
+const PAIR = ["username", "password"] as const;
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
 
@@ -44,6 +47,9 @@ const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
  * setting.
  */
 export class Settings {
+  /** Reports the files that were found but are ignored. */
+  readonly foreignFiles: readonly (Advice & { readonly fix: string })[];
+
   /**
    * @param file The content of the `.env`.
    * @param trust The parts of the `.env` and of the environment that may be used.
@@ -55,7 +61,12 @@ export class Settings {
     private readonly found: ReadonlyMap<SettingName, FoundSetting>,
     readonly trust: Trust,
     readonly ownDialect: ProviderDialect | undefined,
-  ) {}
+  ) {
+    this.foreignFiles = location.foreign.map((path) => ({
+      problem: `${path} belongs to another user and is ignored`,
+      fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
+    }));
+  }
 
   /** Absolute path of the `.env`; `undefined` for memory only. */
   get envFile(): string | undefined {
@@ -64,9 +75,10 @@ export class Settings {
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    const { file, location, trust: { withheld } } = this;
+    const { file, foreignFiles, rivalNames, trust: { withheld } } = this;
     return [
-      ...foreignFiles(location),
+      ...(rivalNames ? [rivalNames] : []),
+      ...foreignFiles,
       ...unusedLines(file),
       ...unknownLogLevel(),
       ...(withheld ? [withheld] : []),
@@ -97,6 +109,11 @@ export class Settings {
     return endpointText(this);
   }
 
+  /** Whether only a file that the user did not choose determines the token endpoint. */
+  get hasFoundEndpoint(): boolean {
+    return !isChosen(this.location) && ENDPOINT_NAMES.some((name) => this.origin(name) === "file");
+  }
+
   /**
    * The time limit of one login or refresh in milliseconds. The default applies if the setting
    * cannot be used.
@@ -108,6 +125,11 @@ export class Settings {
   /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
     return portalAddress(this.text("portalUrl") ?? "");
+  }
+
+  /** The address of the portal for a sentence. */
+  get portalText(): string | undefined {
+    return portalText(this.portalUrl, this.origin("portalUrl"));
   }
 
   /** Returns where the value of a setting came from; `undefined` if the setting is not set. */
@@ -137,15 +159,38 @@ export class Settings {
   }
 
   /**
+   * The reason why the password of the environment is not sent: an option or the `.env` has another
+   * user name without a password. Windows and some desktops set USERNAME to the name of the
+   * computer's user, so the password may belong to either name.
+   */
+  get rivalNames(): Advice & { readonly fix: string } | undefined {
+    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
+    const isOption = this.origin("username") === "option";
+    const [name, own] = PAIR.map((each) =>
+      isOption ? this.text(each) : this.file.values.get(VARIABLES[each])
+    );
+    const isOther = username?.trim().toLowerCase() !== name?.trim().toLowerCase();
+    if (!username?.trim() || !password || !name?.trim() || own || !isOther) return undefined;
+    const place = isOption ? this.placeOf("username") : `USERNAME in ${displayPath(this.envFile)}`;
+    return {
+      problem: `missing PASSWORD for ${place}: USERNAME and PASSWORD in the environment have ` +
+        "another user name",
+      fix: "set user name and password in one place, and unset PASSWORD in the environment if it " +
+        "belongs to the other name",
+    };
+  }
+
+  /**
    * The user name or the password, if the environment contains only one of the two. One without the
    * other is not used.
    */
   get unusedHalf(): "username" | "password" | undefined {
-    const [username, password] = [VARIABLES.username, VARIABLES.password].map(environment);
+    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
     if (Boolean(username) === Boolean(password)) return undefined;
-    // Windows and some desktops set USERNAME to the name of the computer's user.
+    // Windows and some desktops set USERNAME to the name of the computer's user, which matters only
+    // if nothing but the user name is missing.
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
-    if (username && isOfSystem) return undefined;
+    if (username && isOfSystem && !this.found.has("password")) return undefined;
     const half = username ? "username" : "password";
     return this.found.has(half) ? undefined : half;
   }
@@ -229,13 +274,6 @@ function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boo
   const { blank } = SETTING_RULES[name];
   if (blank === "value if empty") return text === "";
   return blank === "value as an option" && origin === "option";
-}
-
-function foreignFiles({ foreign }: EnvLocation): Advice[] {
-  return foreign.map((path) => ({
-    problem: `${path} belongs to another user and is ignored`,
-    fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
-  }));
 }
 
 /** Reports lines of the file that are ignored because they may come from a copied project. */

@@ -21,7 +21,7 @@ export function suggestionsOn(settings: Settings): Suggestion[] {
   const { unusedHalf } = settings;
   const unfound = whyNoSettings(settings);
   return [
-    ...(unusedHalf === undefined ? [] : [halfPair(unusedHalf)]),
+    ...(unusedHalf === undefined ? [] : [halfPair(unusedHalf, settings)]),
     ...cutValues(settings),
     ...nearNames(settings),
     ...colonLines(settings),
@@ -39,13 +39,16 @@ export function suggestionsFor(
   );
 }
 
-function halfPair(set: "username" | "password"): Suggestion {
-  const about = set === "username" ? "password" : "username";
+function halfPair(set: "username" | "password", settings: Settings): Suggestion {
+  const other = set === "username" ? "password" : "username";
+  const isOnlyOne = settings.origin(other) !== undefined;
   return {
-    about,
+    about: isOnlyOne ? set : other,
     problem: `the environment has ${VARIABLES[set]}, which is used only together with ` +
-      VARIABLES[about],
-    fix: `also set ${VARIABLES[about]} in the environment`,
+      VARIABLES[other],
+    fix: isOnlyOne && set === "username"
+      ? [{ inProgram: "pass it as an option", inTerminal: "pass it with --username" }]
+      : `also set ${VARIABLES[other]} in the environment`,
   };
 }
 

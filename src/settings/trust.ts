@@ -72,6 +72,12 @@ export interface Trust {
   readonly isFound: boolean;
   /** The path and the hosts of the file; `undefined` if no host in the file is used. */
   readonly audience?: string;
+  /**
+   * The user to whom a session in the file must belong; `undefined` if it may belong to anyone. A
+   * session in a found file may be a stranger's, so it does not stand in for the user name and
+   * password that the user set elsewhere.
+   */
+  readonly user?: string | undefined;
 }
 
 /**
@@ -80,16 +86,39 @@ export interface Trust {
  * @param usesTokens Whether the session reads tokens from the environment.
  */
 export function trustIn(
-  { path, kind }: EnvLocation,
+  location: EnvLocation,
   file: EnvSnapshot,
   found: Found,
   usesTokens: boolean,
 ): Trust {
+  return { ...hostsIn(location, file, found, usesTokens), user: userOf(location, file, found) };
+}
+
+function userOf(location: EnvLocation, { values }: EnvSnapshot, found: Found): string | undefined {
+  const [username, password] = [found("username"), found("password")];
+  const isSet = [username, password].every((it) => it !== undefined && it.origin !== "file");
+  // A file with the user's password is the user's own.
+  const isOwn = isChosen(location) || values.get(VARIABLES.password) === password?.text.reveal();
+  return isSet && !isOwn ? username?.text.reveal() : undefined;
+}
+
+/** Whether the user chose the file. Any other file may have come with someone else's project. */
+export function isChosen({ kind }: EnvLocation): boolean {
+  return kind === "named" || kind === "own";
+}
+
+function hostsIn(
+  location: EnvLocation,
+  file: EnvSnapshot,
+  found: Found,
+  usesTokens: boolean,
+): Omit<Trust, "user"> {
+  const { path } = location;
   const names = RECEIVERS.filter((name) => found(name)?.origin === "file");
   if (names.length === 0 || path === undefined) return { isFound: false };
   const hosts = RECEIVERS.map((name) => names.includes(name) ? found(name)?.text.reveal() : "");
   const audience = [path, ...hosts].join(" ").trim();
-  if (kind === "named" || kind === "own") return { isFound: false, audience };
+  if (isChosen(location)) return { isFound: false, audience };
   const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
     .map((name) => VARIABLES[name]);
   const isChild =

@@ -4,6 +4,7 @@ import { displayPath } from "../platform/paths.ts";
 import type { Notice } from "../session/notices.ts";
 import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
 import { storeText } from "../session/store.ts";
+import { portalText, VARIABLES } from "../settings/options.ts";
 import type { Row, Tone, View } from "./view.ts";
 
 /** Returns the view of a status. */
@@ -109,18 +110,19 @@ export function accessText({ state, accessTokenExpiresAt: end, asOf }: SessionSt
 }
 
 /** Returns the step for a token that only a new portal string can replace. */
-export function newPortalString(portalUrl: string | undefined): Fix {
+export function newPortalString(portal: string | undefined): Fix {
   const login = { call: "login", options: { strategy: "portal" } } as const;
-  return [`copy a new portal string${atPortal(portalUrl)} and run `, login];
+  return [`copy a new portal string${at(portal)} and run `, login];
 }
 
-function atPortal(portalUrl: string | undefined): string {
-  return portalUrl === undefined ? "" : ` at ${portalUrl}`;
+function at(portal: string | undefined): string {
+  return portal === undefined ? "" : ` at ${portal}`;
 }
 
 /** Returns what happens next, or what the user has to do. */
 export function nextStep(status: SessionStatus): Fix {
-  const { state, canRefresh, provider, refreshableUntil, source, portalUrl } = status;
+  const { state, canRefresh, provider, refreshableUntil, source, settings } = status;
+  const portal = portalText(status.portalUrl, settings[VARIABLES.portalUrl]);
   if (state === "none" && canRefresh) return "the next call runs the token command";
   // Only the command line logs in without a call of `login()`.
   const loginStep: Fix = logsInUnasked(status) && provider !== undefined
@@ -135,7 +137,7 @@ export function nextStep(status: SessionStatus): Fix {
   if (source === "command") return "the token command replaces the token when it expires";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal ? newPortalString(portalUrl) : loginStep;
+    return isPortal ? newPortalString(portal) : loginStep;
   }
   if (canRefresh) {
     const until = refreshableUntil
@@ -147,6 +149,6 @@ export function nextStep(status: SessionStatus): Fix {
   }
   const when = state === "unknown" ? " when the API rejects the token" : " when the token expires";
   return isPortal
-    ? `copy a new portal string${atPortal(portalUrl)}${when} (it cannot be refreshed)`
+    ? `copy a new portal string${at(portal)}${when} (it cannot be refreshed)`
     : ["run ", { call: "login" }, `${when} (it cannot be refreshed)`];
 }

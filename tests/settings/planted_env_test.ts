@@ -8,10 +8,13 @@ import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
 
 /** Logs in, calls the API, and prints the results. */
 const SCRIPT = `
-  import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
-  const outcome = async (work) => await work().then((it) => it.state ?? it.status, (error) => error.code);
+  import { accessToken, authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
+  const outcome = async (work) => await work().then((it) => it.state ?? it.status, ({ code, message }) =>
+    code + (message.includes("belongs to another user") ? " (of another user)" : ""));
+  const before = await outcome(accessToken);
   console.log(await outcome(() => login({ force: true })));
   console.log(await outcome(() => authFetch("/v1/whoami")));
+  console.log(before);
   console.log(status().warnings.join());`;
 
 const STRANGER = 12_345;
@@ -75,7 +78,9 @@ function plantedTest(test: typeof Deno.test, what: string, place: Place): void {
         return (await runScript(SCRIPT, options)).stdout;
       };
       // The stranger's addresses are used neither alone nor together with the user's own.
-      assertMatch(await run(account), /^MISSING_SETTINGS\n(MISSING_SETTINGS|ENV_FILE)\n/);
+      const why = isForeign(place) ? " (of another user)" : "";
+      const codes = ["MISSING_SETTINGS", "MISSING_SETTINGS", "NO_SESSION"];
+      assertEquals((await run(account)).split("\n").slice(0, 3), codes.map((code) => code + why));
       const own = await run({
         ...account,
         AUTH_URL: AUTH_URL ?? "",

@@ -33,6 +33,30 @@ Deno.test("every error about a portal string contains the address of the portal"
   }
 });
 
+Deno.test("each text with the address of the portal says if the .env sets it", async () => {
+  await using world = portless({ file: true });
+  const portalToken = await world.sandbox.portalToken();
+  Deno.writeTextFileSync(world.envFile, `PORTAL_URL=${PORTAL}\n`);
+  const texts: string[] = [];
+  const prompt = (message: string) => {
+    texts.push(message);
+    return portalToken;
+  };
+  const session = createSession({ ...world.options, prompt });
+  const status = await session.login({ strategy: "portal" });
+  texts.push(Deno.inspect(status), ...status.warnings);
+  texts.push((await rejection(session.login({ portalToken: "a b" }))).message);
+  world.clock.advance(7_200);
+  texts.push((await rejection(session.authFetch("/v1/whoami"))).message);
+  texts.push((await rejection(session.login({ portalToken }))).message);
+  texts.push(Deno.inspect(session.status()));
+  for (const text of texts) {
+    const shown = text.replace(/\s+/g, " ");
+    const found = shown.split(PORTAL).slice(1).map((rest) => rest.slice(0, 18));
+    assertEquals([...new Set(found)], [" (set in the .env)"], shown);
+  }
+});
+
 Deno.test("login() refuses a PORTAL_URL that is not a safe https address, and does not show it", async () => {
   await using world = portless();
   const wrong = ["javascript:alert(1)", "http://portal.example.com", "https://ada:pw@x.example"];

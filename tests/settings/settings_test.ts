@@ -1,6 +1,6 @@
 /** The source of each setting, the precedence of sources, and the error for an invalid value. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createSession, type SessionOptions } from "../../mod.ts";
+import { createSession, type LoginOptions, type SessionOptions } from "../../mod.ts";
 import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
@@ -73,6 +73,47 @@ Deno.test("a password is not sent with a user name from another source", async (
     assertEquals(error.code, "MISSING_SETTINGS");
     assertMatch(error.message, /missing PASSWORD/);
     assertEquals(world.sent.length, 0);
+  });
+});
+
+Deno.test("the environment's password is not sent if a user name without a password differs", async () => {
+  await using world = portless();
+  const { USERNAME: _, PASSWORD: __, ...lines } = variablesOf(world.sandbox.settings);
+  const pair = { username: "grace", password: "Another-Password-1" };
+  world.sandbox.addUser(pair);
+  const prompt = () => {
+    throw new Error("prompted");
+  };
+  const calls: LoginOptions[] = [{}, { force: true }, { strategy: "password" }];
+  const cases: [options: SessionOptions, calls: LoginOptions[], place: RegExp][] = [
+    [{ prompt }, [...calls, { password: "x" }], /missing PASSWORD for USERNAME in .*\.env: USER/],
+    [
+      { prompt, username: "student" },
+      calls,
+      /missing PASSWORD for USERNAME \(the option username\)/,
+    ],
+  ];
+  await withOnly({ USERNAME: pair.username, PASSWORD: pair.password }, async () => {
+    writeLines(world, { ...lines, USERNAME: "student" });
+    for (const [options, calls, words] of cases) {
+      const session = bareSession(world, options);
+      for (const call of calls) {
+        const { code, message } = await rejection(session.login(call));
+        assertEquals(code, "MISSING_SETTINGS");
+        assertMatch(message, words);
+        assertMatch(message, /USERNAME and PASSWORD in the environment/);
+      }
+      assertEquals(session.status().notices.map(({ code }) => code), ["SETTING"]);
+    }
+    assertEquals(world.sent.length, 0);
+    // With one of the two names in the call, it is clear whose password is meant.
+    const session = bareSession(world, { prompt });
+    assertEquals((await session.login({ username: pair.username })).username, "grace");
+    // A different spelling is not another name.
+    writeLines(world, { ...lines, USERNAME: "Grace" });
+    assertEquals((await session.login()).username, "grace");
+    writeLines(world, { ...lines, USERNAME: "student", PASSWORD: "x" });
+    assertEquals((await session.login({ force: true })).username, "grace");
   });
 });
 

@@ -1,5 +1,5 @@
 /** Suggestions for a missing or misspelled setting, in doctor() and in MISSING_SETTINGS. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Session } from "../../mod.ts";
 import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
 import { portless, rejection } from "../support/portless.ts";
@@ -94,6 +94,23 @@ for (const half of halves) {
           `also set ${other} in the environment`;
         assert((await loginMessage(session)).includes(`: missing ${other}; ${problem}`));
         assertEquals(await warnings(session, half), [problem]);
+      },
+    ));
+}
+
+const missingHalves: [missing: string, fix: string][] = [
+  ["USERNAME", "used only together with PASSWORD; pass it as an option"],
+  ["PASSWORD", "used only together with USERNAME; also set USERNAME in the environment"],
+];
+for (const [missing, words] of missingHalves) {
+  Deno.test(`the error for a missing ${missing} says why ${missing} in the environment is not used`, () =>
+    withSession(
+      ({ [missing]: _, ...lines }) => lines,
+      // Also if USERNAME is the name of the computer's user.
+      { [missing]: "ada", USER: "ada" },
+      async (session) => {
+        const problem = `missing ${missing}; the environment has ${missing}, which is ${words}; `;
+        assertStringIncludes(await loginMessage(session), problem);
       },
     ));
 }

@@ -1,7 +1,7 @@
 /** No secret from the environment is sent to a host that is set only in a `.env` found by search. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSession } from "../../mod.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/mod.ts";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/mod.ts";
 import { jwt } from "../support/answers.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { documentText } from "../support/documented_flags.ts";
@@ -26,8 +26,11 @@ interface World {
   run(script: string, env?: Record<string, string>): Promise<string>;
 }
 
-async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
-  await using sandbox = await startSandbox();
+async function inWorld(
+  use: (world: World) => Promise<void>,
+  options: SandboxOptions = {},
+): Promise<void> {
+  await using sandbox = await startSandbox(options);
   const token = (await sandbox.portalToken()).replace("bearer ", "");
   const { USERNAME: _, PASSWORD: __, ...own } = variablesOf(sandbox.settings);
   await inFolder(async (folder) => {
@@ -267,6 +270,15 @@ const STORIES: Record<string, {
       await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
     outcomes: "valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
   },
+  "logout({ everywhere: true }) with a portal string": {
+    env: ({ sandbox }) => ({ API_BASE_URL: sandbox.apiUrl }),
+    file: (host, { own: { API_BASE_URL: _, ...own } }) => ({ ...own, AUTH_URL: host }),
+    script: (_, { token }) =>
+      `await attempt(mod.login({ portalToken: ${JSON.stringify(token)} }));
+      await attempt(mod.authFetch("/v1/whoami"));
+      await attempt(mod.logout({ everywhere: true }).then(({ ended }) => ({ state: ended })));`,
+    outcomes: "valid,200,here",
+  },
 };
 
 for (const [title, { env, file, script, outcomes }] of Object.entries(STORIES)) {
@@ -335,3 +347,100 @@ Deno.test("a session that cannot be saved continues if an option overrides a hos
       console.log((await mod.login()).state); ${CALL} console.log(mod.status().state);`;
     assertEquals(await run(script), "valid\nstudent\nvalid");
   }));
+
+const STRANGER = { username: "mallory", password: "Mallory-Password-1" };
+
+/** The lines of a session of the stranger, at the user's own provider. */
+async function strangersLines({ sandbox }: World): Promise<Variables> {
+  const envFile = `${await Deno.makeTempDir()}/.env`;
+  sandbox.addUser(STRANGER);
+  await createSession({ ...sandbox.settings, ...STRANGER, envFile }).login();
+  return linesOf(envFile);
+}
+
+interface Planted {
+  /** The lines of the file. */
+  lines(stranger: Variables, world: World): Variables;
+  /** The code of a call. */
+  readonly code: string;
+}
+
+const PLANTED: Record<string, Planted> = {
+  "an access token": {
+    lines: ({ ACCESS_TOKEN = "" }) => ({ ACCESS_TOKEN }),
+    code: "NO_SESSION",
+  },
+  "a refresh token": {
+    lines: ({ REFRESH_TOKEN = "" }) => ({ REFRESH_TOKEN }),
+    code: "NO_SESSION",
+  },
+  "a session with the user's name in another line": {
+    lines: (stranger) => ({ ...stranger, AUTH_SESSION: "name:student" }),
+    code: "NO_SESSION",
+  },
+  "a refresh token with an expired token of the user": {
+    lines: ({ REFRESH_TOKEN = "" }, { sandbox: { settings: { clientId } } }) => ({
+      ACCESS_TOKEN: jwt({ client_id: clientId, username: "student", exp: 2_000 }),
+      REFRESH_TOKEN,
+      AUTH_SESSION: "name:mallory",
+    }),
+    code: "REFRESH_REJECTED",
+  },
+};
+
+for (const [what, { lines, code }] of Object.entries(PLANTED)) {
+  Deno.test(`what a stranger left in a .env found by search does not replace the user's password: ${what}`, () =>
+    inWorld(async (world) => {
+      const { folder, run, sandbox: { settings } } = world;
+      const planted = lines(await strangersLines(world), world);
+      const env = variablesOf(settings);
+      const { username, password } = settings;
+      const after = async (script: string, variables = env) => {
+        await writeEnv(folder, planted);
+        const source = `try { ${script} } catch ({ code }) { console.log(code); }`;
+        return await run(source, variables);
+      };
+      assertEquals(await after(CALL), code);
+      assertEquals(await after(`console.log((await mod.accessToken()).length);`), code);
+      assertEquals(await after(`await mod.login(); ${CALL}`), username);
+      const command = `const { runCli } = await import(${JSON.stringify(CLI_PATH)});
+        await runCli(["fetch", "/v1/whoami"]);`;
+      assertStringIncludes(await after(command), `"username":"${username}"`);
+      // The credentials may also be set after the session was read.
+      const later = `mod.status();
+        mod.configure(${JSON.stringify({ username, password })}); ${CALL}`;
+      assertEquals(await after(later, { ...env, USERNAME: "", PASSWORD: "" }), code);
+    }));
+}
+
+Deno.test("an ignored session of a stranger is reported, and used if the file is specified or has the user's password", () =>
+  inWorld(async (world) => {
+    const { folder, run, sandbox: { settings } } = world;
+    const lines = await strangersLines(world);
+    await writeEnv(folder, lines);
+    const script = `const { state, notices } = mod.status();
+      console.log(state, notices.map(({ code }) => code).join());`;
+    const env = variablesOf(settings);
+    assertEquals(await run(script, env), "none STORED_IGNORED");
+    const named = { ...env, AUTH_ENV_FILE: `${folder}/.env` };
+    assertEquals(await run(script, named), "valid");
+    // A stranger does not know the password.
+    await writeEnv(folder, { ...lines, PASSWORD: settings.password });
+    assertEquals(await run(script, env), "valid");
+  }));
+
+for (const aliasSignIn of [false, true]) {
+  const name = aliasSignIn ? "e-mail address" : "user name";
+  Deno.test(`two processes share a session in a .env found by search, with the ${name} in USERNAME`, () =>
+    inWorld(async ({ folder, run, sandbox: { settings } }) => {
+      const other = `import { login } from ${JSON.stringify(MOD_PATH)};
+        await login({ force: true });`;
+      await Deno.writeTextFile(`${folder}/other.ts`, other);
+      const script = `await mod.login();
+        const args = ["run", "--quiet", "--no-lock", "-A", "other.ts"];
+        await new Deno.Command(Deno.execPath(), { args }).output();
+        const { source, username } = mod.status();
+        console.log(source, username !== ${JSON.stringify(settings.username)});`;
+      assertEquals(await run(script, variablesOf(settings)), `file ${aliasSignIn}`);
+    }, { aliasSignIn }));
+}

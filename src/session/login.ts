@@ -4,14 +4,16 @@ import { missingFilePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { countFailures } from "../provider/failed_logins.ts";
+import type { Outcome } from "../provider/protocol.ts";
+import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
 import { scriptCommand } from "../settings/permissions.ts";
-import { Secret } from "../platform/secret.ts";
+import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
-import { ENDPOINT_NAMES, type SettingName } from "../settings/options.ts";
+import { ENDPOINT_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
 import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
@@ -106,7 +108,7 @@ export async function obtainTokens(
   if (strategy === "portal") {
     const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
     const answer = await questions.need('Paste the portal\'s "Copy Token" string:', next, hidden);
-    return fromPortal(pastedToken(answer));
+    return fromPortal(answer);
   }
   const given = { ...configuration.options };
   if (username !== undefined && username !== given.username) {
@@ -130,14 +132,20 @@ export async function obtainTokens(
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
-    let answer = await questions.ask(FIRST_QUESTION, hidden);
-    // Many users type their user name at this prompt, so the prompt is repeated.
-    for (let tries = 1; answer?.trim() && !isPortalString(answer) && tries < MAX_TRIES; tries++) {
-      answer = await questions.ask(`${NOT_A_PORTAL_STRING}\n${FIRST_QUESTION}`, hidden);
+    let question = FIRST_QUESTION;
+    for (let tries = 1;; tries++) {
+      const answer = await questions.ask(question, hidden);
+      // If no prompt is possible after all, the error lists everything that is missing.
+      mayAsk = answer !== null;
+      if (answer === null || answer.trim() === "") break;
+      try {
+        return fromPortal(answer);
+      } catch (error) {
+        // Many users type their user name at this prompt, so the prompt is repeated.
+        if (!(error instanceof ConfigError) || tries === MAX_TRIES) throw error;
+        question = `${error.problem}.\n${FIRST_QUESTION}`;
+      }
     }
-    if (answer !== null && answer.trim() !== "") return fromPortal(pastedToken(answer));
-    // If no prompt is possible after all, the error lists everything that is missing.
-    mayAsk = answer !== null;
   }
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
@@ -148,8 +156,7 @@ export async function obtainTokens(
 /** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
-const NOT_A_PORTAL_STRING = 'This is not a portal string, which begins with "bearer eyJ".';
-/** Maximum number of texts at the first prompt that are not a portal string. */
+/** Maximum number of texts at the first prompt that cannot be used. */
 const MAX_TRIES = 3;
 
 /**
@@ -165,28 +172,6 @@ function portalNotes(settings: Settings): string[] {
       ? []
       : [`Receives the token: ${[hosts.join(", "), ...named].join(" ")}`]),
   ].map(printable);
-}
-
-/**
- * Returns the text if it looks like a portal string. Any other text may be a user name or a
- * password, which must not be saved as a token.
- */
-function pastedToken(answer: string): string {
-  if (isPortalString(answer)) return answer;
-  throw new ConfigError(
-    "INVALID_PORTAL_TOKEN",
-    'Cannot log in: this is not a portal string, which begins with "bearer eyJ"',
-    [
-      "run ",
-      { call: "login" },
-      ' again, and paste the string that "Copy Token" copies, or press Enter at the first prompt ' +
-      "for user name and password",
-    ],
-  );
-}
-
-function isPortalString(text: string): boolean {
-  return /\bbearer\b|eyJ/i.test(text);
 }
 
 /** Logs in with user name and password. Prompts for whatever is missing. */
@@ -207,8 +192,8 @@ async function loginByPassword(
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
+  let message = question;
   for (let first = true;; first = false) {
-    const message = first ? question : `User name or password rejected.\n${question}`;
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
     const result = await requestLogin(provider, username, password, world, signal);
@@ -217,11 +202,33 @@ async function loginByPassword(
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
+    const doubts = doubtsAbout(outcome, username, password, provider);
     // The user may correct a mistyped password, unless another failure could lock the account.
-    if (first && isRejected && known === undefined && !failures.nextLocks) continue;
+    if (first && isRejected && known === undefined && !failures.nextLocks) {
+      message = `${["User name or password rejected", ...doubts].join("; ")}.\n${question}`;
+      continue;
+    }
     const hints = isRejected ? [credentialSources(settings), ...failures.hints] : failures.hints;
-    throw refusalError("login", result, {}, hints);
+    throw refusalError("login", result, {}, hints, doubts);
   }
+}
+
+/** Says what is strange about the values that the provider refused, without quoting the values. */
+function doubtsAbout(
+  outcome: Outcome,
+  username: string,
+  password: Secret,
+  { clientSecret }: Provider,
+): string[] {
+  const refused: Readonly<Record<string, Record<string, string | undefined>>> = {
+    INVALID_CREDENTIALS: { "the user name": username, "the password": password.reveal() },
+    SECRET_HASH_REJECTED: { [VARIABLES.clientSecret]: clientSecret?.reveal() },
+  };
+  const values = outcome.kind === "refused" ? refused[outcome.code] : undefined;
+  return Object.entries(values ?? {}).flatMap(([what, text = ""]) => {
+    const oddity = oddityOf(text);
+    return oddity ? [`${what} ${oddity}, which may not belong to it`] : [];
+  });
 }
 
 /**
@@ -260,13 +267,7 @@ function portalResult(
   knownOffsetMs: number | undefined,
   portal: string | undefined,
 ): LoginResult {
-  const token = readPortalToken(text, portal);
-  if (token.startsWith("eyJ") && token.split(".").length < 3) {
-    throw portalTokenError(
-      "Cannot log in: this is only the beginning of a token",
-      portal,
-    );
-  }
+  const token = readPortalToken(text, { address: portal });
   const claims = readClaims(token);
   const { exp, iat, tokenUse } = claims;
   if (tokenUse !== undefined && tokenUse !== "access") {

@@ -5,6 +5,7 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { runQuietly, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
+import type { Failure } from "../../src/sandbox/mod.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
 /** Fails if a command shows a secret; only `token` may do so. */
@@ -165,7 +166,45 @@ Deno.test("login --portal --stdin reads the portal string", () =>
     assertMatch(result.stdout, /! warning: a portal token cannot be refreshed/);
     assertHides(result, world);
     assertEquals((await world.run(["refresh"])).code, 3);
+    const before = await Deno.readTextFile(world.envFile);
+    for (const word of ["hello", "ashleyjackson", "bearer nonsense"]) {
+      const refused = await world.run(["login", "--portal", "--stdin"], { stdin: `${word}\n` });
+      assertEquals([refused.code, refused.stdout], [1, ""]);
+      assertMatch(refused.stderr, /explain INVALID_PORTAL_TOKEN\)\n$/);
+      assertEquals(await Deno.readTextFile(world.envFile), before);
+    }
     assertEquals(world.sandbox.requests.length, 0);
+  }));
+
+/** The bytes of a text, with one byte or two for each character. */
+function bytesOf(text: string, encoding: "latin1" | "utf-16le" | "utf-16be"): Uint8Array {
+  return Uint8Array.from([...text].flatMap((character) => {
+    const unit = character.charCodeAt(0);
+    if (encoding === "latin1") return [unit];
+    return encoding === "utf-16le" ? [unit & 255, unit >> 8] : [unit >> 8, unit & 255];
+  }));
+}
+
+const foreignTexts: [command: string, bytes: Uint8Array, said: RegExp][] = [
+  ["login --username ada --stdin", bytesOf("grün\n", "latin1"), /it is not UTF-8 text; save it/],
+  ["login --username ada --stdin", bytesOf("\ufeffpw\n", "utf-16le"), /it is UTF-16 text/],
+  ["login --portal --stdin", bytesOf("\ufeffbearer eyJ\n", "utf-16be"), /it is UTF-16 text/],
+  ["init --from -", bytesOf("\ufeffAPP_CLIENT_ID=client1\n", "utf-16le"), /it is UTF-16 text/],
+  ["fetch --list -", bytesOf("/v1/stations\n", "utf-16le"), /it is UTF-16 text/],
+];
+
+Deno.test("text on standard input that is not UTF-8 is named as such, and nothing is sent", () =>
+  inCliWorld(async ({ run, sandbox, signIn, envFile }) => {
+    await signIn();
+    const before = await Deno.readTextFile(envFile);
+    for (const [command, stdin, said] of foreignTexts) {
+      const { code, stdout, stderr } = await run(command.split(" "), { stdin });
+      assertEquals([code, stdout], [1, ""], stderr);
+      assertMatch(stderr, /^platform-auth: Cannot read standard input .* explain FILE\)\n$/);
+      assertMatch(stderr, said);
+    }
+    assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [1, 0]);
+    assertEquals(await Deno.readTextFile(envFile), before);
   }));
 
 Deno.test("--env-file selects the .env, and --env-file=false keeps the session in memory", () =>
@@ -212,6 +251,35 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     assertEquals(code, 3);
     assertMatch(stderr, /run platform-auth login --force .*explain CANNOT_REFRESH\)\n$/);
   }));
+
+/** A refusal by the provider in place of its usual response. */
+function refusal(name: string): Failure {
+  const body = JSON.stringify({ __type: name, message: "refused" });
+  return { at: "token", status: 400, body, times: 1 };
+}
+
+const hopeless = [
+  "NotAuthorizedException",
+  "PasswordResetRequiredException",
+  "UserNotConfirmedException",
+];
+Deno.test("a stored password that is refused ends a command with exit status 3", () =>
+  inCliWorld(async ({ run, folder, sandbox, variables }) => {
+    for (const args of [["login"], ["fetch", "/v1/stations"], ["token"]]) {
+      const { code, stdout } = await run(args);
+      assertEquals([code, stdout], [3, ""], args[0]);
+    }
+    assertEquals(sandbox.requests.map(({ status }) => status), [400, 400, 400]);
+    const PASSWORD = "Wrong-Password-1";
+    await writeEnv(folder, { ...variables, PASSWORD });
+    const kept = await Deno.readTextFile(`${folder}/.env`);
+    const { code, stderr } = await run(["login", "--json"]);
+    assertEquals([code, JSON.parse(stderr).error.code], [3, "INVALID_CREDENTIALS"]);
+    const env = { ...variables, PASSWORD };
+    assertEquals((await run(["token", "--env-file=false"], { env })).code, 3);
+    assertEquals(await Deno.readTextFile(`${folder}/.env`), kept);
+    assertEquals(sandbox.requests.length, 5, "each command sends the password once");
+  }, { failures: hopeless.map(refusal) }));
 
 const FULL = "/dev/full";
 // A separate process checks, because `deno test` may not read devices.

@@ -1,6 +1,6 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { type Ask, createSession, type LoginOptions } from "../../mod.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Ask, type AuthError, createSession, type LoginOptions } from "../../mod.ts";
+import { portless, rejection, signedIn } from "../support/portless.ts";
 
 /** Makes a prompt that records its calls, gives these answers in turn, and throws after the last. */
 function answering(...answers: (string | null)[]): {
@@ -81,6 +81,54 @@ Deno.test("the error of a rejected login says where user name and password came 
   assertMatch(typed.message, /user name.*\.env.*password.*typed/);
 });
 
+const oddValues: [what: string, value: string, said: RegExp | undefined][] = [
+  ["in quotes", '"Wrong-Password-1"', /; the password begins and ends with quotes, which/],
+  [
+    "in typographic quotes",
+    "“Wrong-Password-1”",
+    /; the password begins and ends with quotes, which/,
+  ],
+  [
+    "with a zero-width space",
+    "Wrong\u200b-Password-1",
+    /; the password contains an invisible char/,
+  ],
+  ["with a no-break space", "Wrong-Password-1\u00a0", /; the password contains an invisible char/],
+  ["with a line break inside", "Wrong-\nPassword-1", /; the password contains an invisible char/],
+  ["with a blank at its end", "Wrong-Password-1 ", /; the password contains .* a blank at its/],
+  ["with a blank inside", "Wrong Password-1", undefined],
+  ["with one quote", 'Wrong-Password-1"', undefined],
+];
+for (const [what, value, said] of oddValues) {
+  const says = said ? "says so" : "says nothing about it";
+  Deno.test(`the error of a refused password ${what} ${says}`, async () => {
+    await using world = portless();
+    // Failures are counted for each name, and after four there is no second prompt.
+    const username = crypto.randomUUID();
+    const { prompt, asked } = answering("", username, value, value);
+    const typed = await rejection(asking(world, prompt).login()) as AuthError;
+    const given = await rejection(world.session.login({ username, password: value })) as AuthError;
+    for (const error of [typed, given]) {
+      assertEquals(error.code, "INVALID_CREDENTIALS");
+      assertMatch(error.fix, said ?? /^check both, then run login\(\) again$/);
+      assertEquals(error.message.includes("Wrong"), false);
+    }
+    assertMatch(asked.at(-1)?.message ?? "", said ?? /^User name or password rejected\.\n/);
+  });
+}
+
+Deno.test("the error of a refused user name or client secret says what is strange about it", async () => {
+  await using world = portless();
+  const named = world.another({ username: "stu\u200bdent" });
+  const name = await rejection(named.login()) as AuthError;
+  assertEquals(name.code, "INVALID_CREDENTIALS");
+  assertMatch(name.fix, /; the user name contains an invisible character/);
+  const clientSecret = `'${world.options.clientSecret}'`;
+  const secret = await rejection(world.another({ clientSecret }).login()) as AuthError;
+  assertEquals(secret.code, "SECRET_HASH_REJECTED");
+  assertMatch(secret.fix, /; APP_CLIENT_SECRET begins and ends with quotes/);
+});
+
 const CANCELED: [string, LoginOptions, (string | null)[]][] = [
   ["Enter at the prompts for portal string and user name", {}, ["", ""]],
   ["Enter at the portal prompt", { strategy: "portal" }, [""]],
@@ -106,18 +154,48 @@ Deno.test("after a text that is not a portal string, Enter leads to user name an
   assertMatch(byName.asked[1]?.message ?? "", /not a portal string[^]*Enter for user name/);
 });
 
+const typedByMistake = ["ashleyjackson", "hello", "bearer nonsense", "eyJackson"];
+for (const text of typedByMistake) {
+  Deno.test(`"${text}" at a prompt for the portal string does not replace the session`, async () => {
+    await using world = await signedIn({ file: true });
+    const before = Deno.readTextFileSync(world.envFile);
+    const { username: _, password: __, ...rest } = world.options;
+    const ways: [LoginOptions, (string | null)[], string][] = [
+      [{ force: true }, [text, text, text], "INVALID_PORTAL_TOKEN"],
+      [{ force: true }, [text, "", ""], "PROMPT_UNAVAILABLE"],
+      [{ strategy: "portal" }, [text], "INVALID_PORTAL_TOKEN"],
+      [{ portalToken: text }, [], "INVALID_PORTAL_TOKEN"],
+    ];
+    for (const [options, answers, code] of ways) {
+      const { prompt } = answering(...answers);
+      const session = createSession({ ...rest, prompt });
+      assertEquals((await rejection(session.login(options))).code, code);
+      assertEquals(Deno.readTextFileSync(world.envFile), before);
+      assertEquals(session.status().canRefresh, true);
+    }
+    assertEquals([world.sent.length, world.called.length], [1, 0]);
+  });
+}
+
 Deno.test("a third text that is not a portal string ends the login with the reason", async () => {
   await using world = portless();
   const cases = [
-    ["https://portal.sandbox.example/#token", /Copy Token/],
-    ["a-long-password-without-blanks-1", /this is not a portal string, which .*, or press Enter/],
+    ["https://portal.sandbox.example/#token", "this is not a portal string"],
+    ["a-long-password-without-blanks-1", "this is not a portal string"],
+    ["bearer of-bad-news", "only 11 characters follow the word bearer"],
+    [(await world.sandbox.portalToken()).slice(0, 100), "this is only the beginning of a token"],
   ] as const;
   for (const [answer, said] of cases) {
     const { prompt, asked } = answering(answer, answer, answer);
     const error = await rejection(asking(world, prompt).login());
     assertEquals([error.code, asked.length], ["INVALID_PORTAL_TOKEN", 3]);
-    assertMatch(error.message, said);
-    assertEquals(/a-long/.test(error.message), false);
+    assertStringIncludes(error.message, said);
+    assertStringIncludes(error.message, "Copy Token");
+    for (const { message } of asked.slice(1)) {
+      assertStringIncludes(message, said);
+      assertMatch(message, /press Enter for user name and password:$/);
+    }
+    assertEquals(error.message.includes(answer.slice(-15)), false);
     assertEquals(world.sent.length + world.called.length, 0);
   }
 });

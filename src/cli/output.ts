@@ -88,7 +88,8 @@ export function report(error: unknown, json: boolean): number {
   if (!("code" in error)) return USAGE;
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
-  const isRefused = error instanceof ApiError && error.status === 401;
+  // A 401 of a server that did not receive the token has another topic.
+  const isRefused = error instanceof ApiError && "topic" in error && error.topic === "401";
   return isOver || isRefused ? LOGIN_NEEDED : FAILED;
 }
 

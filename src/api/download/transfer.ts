@@ -7,7 +7,7 @@ import { eachPiece } from "./pieces.ts";
 import { refuseEncoding, refuseUseless } from "./savable.ts";
 import { encodingOf, isRest, NO_VERSION, totalIn, type Version, versionOf } from "./version.ts";
 import type { CheckedCall } from "../checked_call.ts";
-import { isElsewhere } from "../redirects.ts";
+import { detourOf } from "../redirects.ts";
 import { onDisk } from "../save_errors.ts";
 import { backoffMs, retryAfterMs } from "../../platform/backoff.ts";
 import { Stalled, WAIT_LONGER } from "../../platform/idle.ts";
@@ -247,13 +247,13 @@ export class Transfer {
     const waitMs = retryAfterMs(response.headers, call.api.timing.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
-    const isFromStore = isElsewhere(response, call.request.address);
+    const hadToken = detourOf(response) === undefined;
     // The refusal may mean that the presigned address has expired. The API redirects the next
     // request to a new one.
-    const hasExpired = isFromStore && status < 500 && attempts === 1;
+    const hasExpired = !hadToken && status < 500 && attempts === 1;
     if (!call.request.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
       const error = await call.refusal(response, attempts);
-      const concernsAll = status === 401 && !isFromStore || status === 429 && !isBrief;
+      const concernsAll = status === 401 && hadToken || status === 429 && !isBrief;
       if (concernsAll) group.end.abort(error);
       throw error;
     }

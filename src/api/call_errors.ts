@@ -1,8 +1,8 @@
 /** Makes the errors of a call. An error quotes the response only without the call's secrets. */
 import type { Api } from "./api.ts";
 import type { CallSecrets } from "./call_secrets.ts";
-import { charsetOf, isKnownCharset, lenientText } from "./charset.ts";
-import { fixOfStatus, messageIn } from "./error_response.ts";
+import { charsetOf, isKnownCharset, isText, lenientText } from "./charset.ts";
+import { fixOfStatus, isUnknownPath, messageIn } from "./error_response.ts";
 import { isPage, pageText } from "./pages.ts";
 import { detourOf } from "./redirects.ts";
 import type { ApiRequest } from "./request.ts";
@@ -60,7 +60,7 @@ export class CallErrors {
       status: response?.status,
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
       requestId: id ? secrets.quote(id, 80) : undefined,
-      body: text ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH)) : undefined,
+      body: text && isText(text) ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH)) : undefined,
       // What is explained for a status holds for requests with the token.
       topic: response && detourOf(response) ? code : undefined,
       cause,
@@ -80,7 +80,7 @@ export class CallErrors {
       withoutToken(response);
     const failure = status === 401 && !detourOf(response) ? api.refreshFailure() : undefined;
     const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
-    const fix = failure?.fix ?? this.#fixOf(response);
+    const fix = failure?.fix ?? this.#fixOf(response, said);
     return this.make("API_STATUS", problem, fix, { response, text });
   }
 
@@ -89,17 +89,17 @@ export class CallErrors {
     return host === undefined || host === new URL(this.request.address).host;
   }
 
-  #fixOf(response: Response): Fix {
+  #fixOf(response: Response, said: string): Fix {
     const { api, request } = this;
     const dropped = api.droppedPath(request.input);
-    if (response.status === 404 && dropped !== undefined) {
+    if (isUnknownPath(response, said) && dropped !== undefined) {
       return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
     // The token was not rejected, so neither a login nor a permission can help.
     if ([401, 403].includes(response.status) && detourOf(response)) {
       return this.#isFromApi(response) ? WRITE_AS_REDIRECTED : ASK_FOR_ACCESS;
     }
-    return fixOfStatus(response.status, retryAfterMs(response.headers, api.timing.now()));
+    return fixOfStatus(response, said, retryAfterMs(response.headers, api.timing.now()));
   }
 
   /** The error for a 2xx response with an unexpected body. */

@@ -6,7 +6,7 @@ import { shortened } from "../errors/lines.ts";
 import { environment } from "../platform/environment.ts";
 import { failureOf } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
-import { directClient, networkReason } from "../platform/transport.ts";
+import { directClient, HTTPS_PROXIES, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -21,8 +21,9 @@ const MAX_SKEW_SECONDS = 60;
 /** Checks of the network, the provider and the API. */
 export const NETWORK_CHECKS: Checks = {
   // Shows only the names of the variables, because the address of a proxy may contain a password.
+  // HTTP_PROXY is not shown, because `http:` is used only on loopback, without a proxy.
   "proxy": () => {
-    const set = PROXIES.filter(environment);
+    const set = HTTPS_PROXIES.filter(environment);
     if (set.length === 0) return undefined;
     const exceptions = "except requests to loopback and to the hosts in NO_PROXY";
     return ok(`${set.join(", ")}: requests use this proxy, ${exceptions}`);
@@ -88,12 +89,6 @@ export const NETWORK_CHECKS: Checks = {
   },
 };
 
-/**
- * The variables that set a proxy. `HTTP_PROXY` is not listed, because `http:` is used only on
- * loopback, without a proxy.
- */
-const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
-
 const TRY_PATH = "try a path of the API";
 
 /** Sends one GET. */
@@ -131,19 +126,20 @@ export async function probe(
   } catch (error) {
     logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
     signal?.throwIfAborted();
-    return { url, failure: unreached(error, url, limit.aborted) };
+    return { url, failure: unreached(error, url, world, limit.aborted) };
   } finally {
     client?.close();
   }
 }
 
-function unreached(error: unknown, { host }: URL, isTimeout: boolean): Finding {
+function unreached(error: unknown, url: URL, world: World, isTimeout: boolean): Finding {
+  const { host } = url;
   if (error instanceof Deno.errors.NotCapable) {
     return fail(`the permission to reach ${host} is missing`, `run with --allow-net=${host}`);
   }
   const fix = "check the address, the network and any proxy";
   if (isTimeout) return fail(`${host} did not respond within ${REACH_MS / 1_000} seconds`, fix);
-  const reason = networkReason(error);
+  const reason = networkReason(error, url, world);
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 

@@ -330,6 +330,21 @@ Deno.test("fetchJson() describes a page with a million unclosed tags without del
   assertMatch(message, /it is an HTML page, not JSON/);
 });
 
+Deno.test("the reason of a network error is not read from the name of the host", async () => {
+  const apiBaseUrl = "https://ssl-proxy.example";
+  await using world = await signedIn({
+    session: { apiBaseUrl },
+    api: ({ url }) => {
+      throw new TypeError(
+        `error sending request for url (${url}): tcp connect error: os error 110`,
+      );
+    },
+  });
+  const { code, message } = await rejection(world.session.fetchJson("/v1/x"));
+  assertEquals(code, "API_UNREACHABLE");
+  assertMatch(message, /\(the request failed\)/);
+});
+
 Deno.test("fetchJson() rejects a response that is cut off", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));

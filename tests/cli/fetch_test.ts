@@ -188,6 +188,20 @@ Deno.test("fetch --json prints status, headers and body as printable ASCII", () 
   });
 });
 
+Deno.test("fetch --json prints numbers, names and strings of a JSON body as they arrived", () => {
+  // A parser would change each of these values, and the order of the names.
+  const body = String.raw`{"b":[9007199254740993,1e400,1.0,-0],"2":{},"1":[ ],"1":"\u0061\"[{,:"}`;
+  const type = { "content-type": "text/plain" };
+  return inFetchWorld(() => new Response(body, { headers: type }), async (world) => {
+    const { run, origin, given } = world;
+    const { stdout } = await run(["fetch", origin, "--json"], given);
+    const printed = stdout.slice(stdout.indexOf('"body": ') + 8, -3);
+    assertEquals(printed.replace(/^ +|\n/gm, "").replaceAll(": ", ":"), body.replace("[ ]", "[]"));
+    assertEquals(JSON.parse(stdout).body["1"], 'a"[{,:');
+    assertMatch(stdout, /^\{\n {2}"status": 200,[^]*\n {4}"b": \[\n {6}9007199254740993,\n/);
+  });
+});
+
 Deno.test("fetch fails if the response ends too early", () =>
   inCliWorld(async (world) => {
     await world.signIn();

@@ -1,4 +1,5 @@
 import { accessOf } from "../api/api_access.ts";
+import { isUnknownPath } from "../api/error_response.ts";
 import type { Fix } from "../errors/advice.ts";
 import { AuthError } from "../errors/errors.ts";
 import { printable } from "../errors/escape.ts";
@@ -36,7 +37,8 @@ export const NETWORK_CHECKS: Checks = {
   },
 
   "clock": ({ configuration: { world }, provider }) => {
-    const date = Date.parse(provider?.response?.headers.get("date") ?? "");
+    if (!provider?.response) return skip("not compared: the provider sent no response");
+    const date = Date.parse(provider.response.headers.get("date") ?? "");
     if (Number.isNaN(date)) return skip("the provider's response has no date to compare with");
     const seconds = Math.round((world.now() - date) / 1_000);
     if (Math.abs(seconds) <= 1) return ok("agrees with the provider's clock");
@@ -58,7 +60,7 @@ export const NETWORK_CHECKS: Checks = {
     if (trouble || !response) return trouble;
     const { ok: isOk, status } = response;
     if (isOk) return ok(`${host} is reachable`);
-    return status === 401 || status === 403
+    return (status === 401 || status === 403) && !isUnknownPath(response)
       ? ok(`${host} is reachable and requires a token`)
       : skip(`${host} is reachable, but GET ${href} returns status ${status}: ${TRY_PATH}`);
   },
@@ -71,9 +73,13 @@ export const NETWORK_CHECKS: Checks = {
     const { ok: isOk, status, headers } = response;
     const lacksScope = status === 403 &&
       /\binsufficient_scope\b/.test(headers.get("www-authenticate") ?? "");
-    if (lacksScope || (status === 401 && isNew(tokens, world))) {
-      const rejects = `the API rejects a token that the provider just issued (status ${status})`;
-      return fail(`${rejects}; ${scopesText(tokens)}`, SCOPE_TICKET);
+    const isJustIssued = isNew(tokens, world);
+    if (lacksScope || (status === 401 && isJustIssued)) {
+      const which = isJustIssued ? "a token that the provider just issued" : "the token";
+      return fail(
+        `the API rejects ${which} (status ${status}); ${scopesText(tokens)}`,
+        SCOPE_TICKET,
+      );
     }
     if (status === 401) {
       const fix: Fix = tokens.source === "portal"
@@ -85,7 +91,8 @@ export const NETWORK_CHECKS: Checks = {
       return skip(`not checked: GET ${href} with the token returns status ${status}`);
     }
     if (isOk) return ok("the API accepts the token");
-    return skip(`the API accepts the token, but GET ${href} returns status ${status}: ${TRY_PATH}`);
+    const before = `${api?.response?.status} without it`;
+    return skip(`not certain: GET ${href} returns status ${status}, and ${before}: ${TRY_PATH}`);
   },
 };
 

@@ -179,6 +179,13 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
   }
 });
 
+deskTest("doctor reads nothing that would cause a permission prompt", async (desk) => {
+  const command = desk.commandLine(["doctor"]).filter((word) => word !== "--no-prompt");
+  const seen = await inTerminal(command, [], { cwd: desk.folder, env: childEnvironment() });
+  assertEquals(seen.screen.match(/requests.*access to.*/)?.[0], undefined);
+  assertMatch(seen.screen, /version control: not checked/);
+});
+
 deskTest("doctor colors its marks in a terminal, unless NO_COLOR is set", async (desk) => {
   const colored = await desk.type(["doctor"], []);
   assertStringIncludes(colored.screen, `${ESCAPE}32m✓${ESCAPE}0m`);

@@ -14,7 +14,7 @@ import {
   type PreparedCall,
   withBodyRead,
 } from "./prepared_call.ts";
-import { follow, isElsewhere, isRedirect } from "./redirects.ts";
+import { detourOf, follow, isRedirect } from "./redirects.ts";
 import { shownToCaller } from "../errors/errors.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
@@ -56,12 +56,13 @@ export async function fetchWithToken(
     if (response.status !== 401) {
       if (replaced > 0) account.replacementHelped();
       // The API may reject a token for one path only, so a later success clears the recorded 401.
-      if (response.ok && account.isRejected && !isElsewhere(response, address)) {
+      if (response.ok && account.isRejected && !detourOf(response)) {
         account.noteResponse("accepted", tokens);
       }
       return response;
     }
-    if (isElsewhere(response, address)) return response;
+    // A server that did not receive the token cannot reject it.
+    if (detourOf(response)) return response;
     if (!call.isRepeatable || replaced === MAX_REPLACEMENTS) {
       account.noteResponse("rejected", tokens);
       return response;

@@ -1,10 +1,10 @@
 /** Makes the errors of a call. An error quotes the response only without the call's secrets. */
 import type { Api } from "./api.ts";
 import type { CallSecrets } from "./call_secrets.ts";
-import { charsetOf, isKnownCharset, lenientText } from "./charset.ts";
-import { fixOfStatus, messageIn } from "./error_response.ts";
+import { charsetOf, isKnownCharset, isText, lenientText } from "./charset.ts";
+import { fixOfStatus, isUnknownPath, messageIn } from "./error_response.ts";
 import { isPage, pageText } from "./pages.ts";
-import { isElsewhere } from "./redirects.ts";
+import { detourOf } from "./redirects.ts";
 import type { ApiRequest } from "./request.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
 import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
@@ -18,6 +18,17 @@ const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-
 
 export const NOT_THE_API =
   "something in front of the API responded: check API_BASE_URL, the path and any proxy";
+
+const WRITE_AS_REDIRECTED =
+  "check API_BASE_URL and the path: a missing or additional slash at its end, for example, causes such a redirect";
+const ASK_FOR_ACCESS =
+  "try again; if it persists, check API_BASE_URL and the path, or ask the support channel of your subscription";
+
+/** Says that a redirect led away from the API, and where to. */
+function withoutToken(response: Response): string {
+  const detour = detourOf(response);
+  return detour ? `, after a redirect to ${detour.origin}, where the token is not sent` : "";
+}
 
 /** The response that an error is about, its text, and the underlying error. */
 interface Details {
@@ -49,43 +60,53 @@ export class CallErrors {
       status: response?.status,
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
       requestId: id ? secrets.quote(id, 80) : undefined,
-      body: text ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH)) : undefined,
+      body: text && isText(text) ? secrets.removeFrom(text.slice(0, MAX_BODY_LENGTH)) : undefined,
+      // What is explained for a status holds for requests with the token.
+      topic: response && detourOf(response) ? code : undefined,
       cause,
     });
   }
 
   /** The error for a response whose status is not 2xx. Quotes the message in its body. */
   refused(response: Response, text: string, attempts: number): ApiError {
-    const { api, request: { address, method, url }, secrets } = this;
+    const { api, request: { method, url }, secrets } = this;
     const { status } = response;
     const said = messageIn(text);
     const quoted = said && ` (${secrets.quote(said).replace(/\.$/, "")})`;
-    const isFromStore = isElsewhere(response, address);
-    const who = isFromStore ? URL.parse(response.url)?.host : "the API";
+    const who = this.#isFromApi(response) ? "the API" : detourOf(response)?.host;
     const tried = attempts > 1 ? ` after ${attempts} attempts` : "";
-    const what = `Cannot ${method} ${url} because ${who} responded with ${status}${quoted}${tried}`;
-    const failure = status === 401 && !isFromStore ? api.refreshFailure() : undefined;
+    const what =
+      `Cannot ${method} ${url} because ${who} responded with ${status}${quoted}${tried}` +
+      withoutToken(response);
+    const failure = status === 401 && !detourOf(response) ? api.refreshFailure() : undefined;
     const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
-    const fix = failure?.fix ?? this.#fixOf(response, isFromStore);
+    const fix = failure?.fix ?? this.#fixOf(response, said);
     return this.make("API_STATUS", problem, fix, { response, text });
   }
 
-  #fixOf({ status, headers }: Response, isFromStore: boolean): Fix {
+  #isFromApi(response: Response): boolean {
+    const host = detourOf(response)?.host;
+    return host === undefined || host === new URL(this.request.address).host;
+  }
+
+  #fixOf(response: Response, said: string): Fix {
     const { api, request } = this;
     const dropped = api.droppedPath(request.input);
-    if (status === 404 && dropped !== undefined) {
+    if (isUnknownPath(response, said) && dropped !== undefined) {
       return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
-    // A file host to which the API redirected did not receive the token, so a new login cannot help
-    // with its 401. The fix is the one for a 403.
-    const about = status === 401 && isFromStore ? 403 : status;
-    return fixOfStatus(about, retryAfterMs(headers, api.timing.now()));
+    // The token was not rejected, so neither a login nor a permission can help.
+    if ([401, 403].includes(response.status) && detourOf(response)) {
+      return this.#isFromApi(response) ? WRITE_AS_REDIRECTED : ASK_FOR_ACCESS;
+    }
+    return fixOfStatus(response, said, retryAfterMs(response.headers, api.timing.now()));
   }
 
   /** The error for a 2xx response with an unexpected body. */
   unusable(response: Response, { problem, fix = "" }: Advice, details: Details = {}): ApiError {
     const { method, url } = this.request;
-    const what = `Cannot use the response to ${method} ${url} (status ${response.status})`;
+    const after = `status ${response.status}${withoutToken(response)}`;
+    const what = `Cannot use the response to ${method} ${url} (${after})`;
     return this.make("API_BODY", `${what}: ${problem}`, fix, { ...details, response });
   }
 

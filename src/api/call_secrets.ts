@@ -14,20 +14,16 @@ const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 /** The tokens of a call, and values in its headers, its address and the address of a redirect. */
 export class CallSecrets {
   readonly #tokens = new Set<Secret>();
-  /** The address of the last response, if a redirect led to it. */
-  #redirectedTo = "";
+  /** The address of the last request. */
+  #sentTo = "";
 
   constructor(private readonly request: ApiRequest) {}
 
-  /** Adds tokens that the call sends. */
-  add({ accessToken, refreshToken }: Tokens): void {
+  /** Notes a request of the call, which may be to the target of a redirect. */
+  noteRequest(to: string, { accessToken, refreshToken }: Tokens): void {
+    this.#sentTo = to;
     this.#tokens.add(accessToken);
     if (refreshToken) this.#tokens.add(refreshToken);
-  }
-
-  /** Notes the response whose text is quoted next. */
-  noteResponse({ redirected, url }: Response): void {
-    this.#redirectedTo = redirected ? url : "";
   }
 
   /**
@@ -56,7 +52,9 @@ export class CallSecrets {
     const { address, headers } = this.request;
     const given = [...new URL(address).searchParams, ...headers]
       .filter(([name]) => SECRET_NAME.test(name));
-    const redirected = URL.parse(this.#redirectedTo)?.searchParams ?? [];
+    // The API chose the address of a redirect, so each of its parameters may be a secret.
+    const redirectedTo = this.#sentTo === address ? null : URL.parse(this.#sentTo);
+    const redirected = redirectedTo?.searchParams ?? [];
     const values = [...given, ...redirected].filter(([, value]) => value.length >= SHORTEST_SECRET);
     return [...this.#tokens, ...values.map(([, value]) => new Secret(value))];
   }

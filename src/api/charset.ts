@@ -3,7 +3,8 @@
 /** Returns the charset that a response declares; UTF-8 if it declares none. */
 export function charsetOf(headers: Headers): string {
   const type = headers.get("content-type") ?? "";
-  return /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(type)?.[1] ?? "utf-8";
+  // Two servers may each have added a content type, so a comma ends the value.
+  return /;\s*charset\s*=\s*["']?([^\s;,"']+)/i.exec(type)?.[1] ?? "utf-8";
 }
 
 /** Whether the runtime can decode a charset. */
@@ -36,5 +37,14 @@ export function strictText(bytes: Uint8Array, headers: Headers): string | undefi
  */
 export function lenientText(bytes: Uint8Array, headers: Headers): string {
   const charset = charsetOf(headers);
-  return new TextDecoder(isKnownCharset(charset) ? charset : "utf-8").decode(bytes);
+  // With `stream`, a character that is cut off at the end of the bytes is left out.
+  return new TextDecoder(isKnownCharset(charset) ? charset : "utf-8").decode(bytes, {
+    stream: true,
+  });
+}
+
+/** Whether a decoded body is text. If not, a message must not quote it. */
+export function isText(decoded: string): boolean {
+  // deno-lint-ignore no-control-regex -- control characters other than blanks and ESC
+  return !/[\0-\x08\x0e-\x1a\x1c-\x1f\ufffd]/.test(decoded);
 }

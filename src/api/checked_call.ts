@@ -48,14 +48,12 @@ export class CheckedCall {
     try {
       const sent = this.api.fetch(input, { ...init, headers }, watch.signal, (to, tokens) => {
         this.sentTo = to;
-        this.secrets.add(tokens);
+        this.secrets.noteRequest(to, tokens);
         watch.begin();
         if (to === address) this.#requests++;
         return this.#requests;
       });
-      const response = await unlessAborted(watch.signal, sent);
-      this.secrets.noteResponse(response);
-      return response;
+      return await unlessAborted(watch.signal, sent);
     } finally {
       watch.pause();
     }

@@ -1,4 +1,5 @@
 /** Reads the message of a response whose status is an error, and finds the fix for the status. */
+import { isText } from "./charset.ts";
 import { isPage, pageText } from "./pages.ts";
 import type { Fix } from "../errors/advice.ts";
 import { counted } from "../errors/amounts.ts";
@@ -6,34 +7,69 @@ import { parsedJson } from "../platform/json.ts";
 
 /**
  * Returns the message in the body of an error response: the message in JSON or XML, the title of a
- * web page, or the whole text.
+ * web page, or the whole text; nothing if the body is not text.
  */
 export function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);
+  if (!isText(text)) return "";
   const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
   return element || (sentenceIn(parsedJson(text)) ?? text);
 }
 
-const SENTENCES = ["message", "Message", "detail", "error_description", "title", "reason"];
+/** Names of the property that contains the message, those of a single sentence first. */
+const SENTENCES = [
+  "message",
+  "Message",
+  "msg",
+  "detail",
+  "error_description",
+  "description",
+  "title",
+  "reason",
+  "error",
+  "errors",
+];
 
-function sentenceIn(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null) return undefined;
+/** The deepest object that is searched, so that no body can use up the stack. */
+const MAX_DEPTH = 8;
+
+/** Finds the sentence in a parsed body; the sentences of a list are joined. */
+function sentenceIn(value: unknown, depth = 0): string | undefined {
+  if (typeof value === "string") return value.trim() || undefined;
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return undefined;
+  if (Array.isArray(value)) {
+    const sentences = value.map((each) => sentenceIn(each, depth + 1)).filter((each) => each);
+    return sentences.join("; ") || undefined;
+  }
   const body = value as Record<string, unknown>;
-  const named = SENTENCES.map((name) => body[name]).find((it) => typeof it === "string" && it);
-  const [first] = Array.isArray(body.errors) ? body.errors : [];
-  return typeof named === "string" ? named : sentenceIn(body.error ?? first);
+  const sentence = SENTENCES.map((name) => sentenceIn(body[name], depth + 1)).find((it) => it);
+  // FastAPI names the place of each mistake, such as ["query", "limit"].
+  return sentence && Array.isArray(body.loc) ? `${body.loc.join(".")}: ${sentence}` : sentence;
 }
 
 /**
- * Returns the fix for a response whose status is not 2xx.
+ * Whether the API does not know the path. AWS API Gateway responds to such a path as if the token
+ * were missing.
  *
+ * @param said The message in the body, if it was read.
+ */
+export function isUnknownPath({ status, headers }: Response, said = ""): boolean {
+  if (status !== 403) return status === 404 || status === 410;
+  return /missing ?authentication ?token/i.test(`${said} ${headers.get("x-amzn-errortype")}`);
+}
+
+/**
+ * Returns the fix for a response that is a refusal, or a 202.
+ *
+ * @param said The message in the body.
  * @param waitMs The wait that the response's `Retry-After` asks for, in milliseconds.
  */
-export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
+export function fixOfStatus(response: Response, said: string, waitMs: number | undefined): Fix {
+  const { status } = response;
   if (waitMs !== undefined && waitMs > 0) {
     return `wait ${counted(Math.ceil(waitMs / 1_000), "second")}, as the API asks, then try again`;
   }
+  if (isUnknownPath(response, said)) return "check the path";
   if (status === 401) {
     return ["run ", { call: "login", options: { force: true } }, ", then try again"];
   }
@@ -41,8 +77,11 @@ export function fixOfStatus(status: number, waitMs: number | undefined): Fix {
     return "your account does not have this permission, and another login does not help: ask the support channel of " +
       "your subscription";
   }
-  if (status === 404 || status === 410) return "check the path";
+  if (status === 431 || /header.* too large/i.test(said)) {
+    return "send fewer or shorter headers; if you set none, the token is too large for the API: ask the support " +
+      "channel of your subscription";
+  }
   if (status === 429) return "wait, then try again";
-  if (status >= 500) return "try again in a few minutes";
+  if (status === 202 || status >= 500) return "try again in a few minutes";
   return "check the request";
 }

@@ -1,7 +1,7 @@
 /** Calls the API and parses the response as JSON. Repeats a call that the API was too busy for. */
 import type { Api } from "./api.ts";
 import { CheckedCall } from "./checked_call.ts";
-import { strictText } from "./charset.ts";
+import { isText, strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
@@ -145,15 +145,16 @@ const NOT_JSON = "save it with download(), or read text with (await authFetch(â€
 
 /** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
-  const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+  const type = response.headers.get("content-type")?.split(/[;,]/)[0]?.trim().toLowerCase() ?? "";
   const quote = (words: string) => call.secrets.quote(words, 80);
   if (isPage(text) || type === "text/html") {
     return call.errors.pageInsteadOfJson(text);
   }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
+  const beginning = isText(text) ? `begins with "${quote(text.slice(0, 60))}"` : "is binary data";
   return {
-    problem: `it is not JSON, ${words} and begins with "${quote(text.slice(0, 60))}"`,
+    problem: `it is not JSON, ${words} and ${beginning}`,
     fix: NOT_JSON,
   };
 }

@@ -1,4 +1,5 @@
 /** Recognizes web pages that proxies and login servers send instead of the API's response. */
+import { isText } from "./charset.ts";
 
 /** Whether a text begins like an HTML page. */
 export function isPage(text: string): boolean {
@@ -33,6 +34,6 @@ function withoutPreamble(text: string): string {
  * linear.
  */
 export function pageText(html: string): string {
-  const title = /<title[^<>]*>([^<]*)/i.exec(html)?.[1]?.trim();
-  return `an HTML page${title ? ` with the title "${title}"` : ""}`;
+  const title = /<title[^<>]*>([^<]*)/i.exec(html)?.[1]?.trim() ?? "";
+  return `an HTML page${title && isText(title) ? ` with the title "${title}"` : ""}`;
 }

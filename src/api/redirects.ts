@@ -19,9 +19,19 @@ export function isRedirect({ status, headers }: Response): boolean {
   return REDIRECTS.includes(status) && headers.has("location");
 }
 
-/** Whether a redirect led to another origin, which did not receive the token. */
-export function isElsewhere({ redirected, url }: Response, address: string): boolean {
-  return redirected && URL.parse(url)?.origin !== new URL(address).origin;
+/** How a request lost its token on the way to the server that responded. */
+export interface Detour {
+  /** The first origin to which a redirect led and where the token is not sent. */
+  readonly origin: string;
+  /** The host that responded. It is the API's own if a later redirect led back to the API. */
+  readonly host: string;
+}
+
+const detours = new WeakMap<Response, Detour>();
+
+/** How the request lost its token; `undefined` if the server that responded received the token. */
+export function detourOf(response: Response): Detour | undefined {
+  return detours.get(response);
 }
 
 /**
@@ -43,11 +53,13 @@ export async function follow(
   let response = first;
   let url = start;
   let init: RequestInit = { ...sent.init, method: sent.method };
+  let withoutToken: string | undefined;
+  // The API chose the addresses of redirects, so their paths may contain a secret.
+  const what = `Cannot follow the redirect of ${sent.method} ${start.origin}${start.pathname}`;
   for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
     const { status } = response;
     const target = URL.parse(response.headers.get("location") ?? "", url);
     await response.body?.cancel();
-    const what = `Cannot follow the redirect of ${init.method} ${url.origin}${url.pathname}`;
     const isSafe = init.method === "GET" || init.method === "HEAD";
     if (target === null || !/^https?:$/.test(target.protocol)) {
       throw typeError(`${what}: the address in its Location header is not an http: or https: URL`);
@@ -63,6 +75,7 @@ export async function follow(
         );
       }
       for (const name of PRIVATE_HEADERS) headers.delete(name);
+      withoutToken ??= target.origin;
     }
     init = { ...init, headers };
     if (!isSafe && (status === 303 || (status < 303 && init.method === "POST"))) {
@@ -79,6 +92,7 @@ export async function follow(
     response = await send(url.href, init);
     // The runtime sets `redirected` only when it follows a redirect itself.
     if (!isRedirect(response)) {
+      if (withoutToken) detours.set(response, { origin: withoutToken, host: url.host });
       return Object.defineProperty(response, "redirected", { value: true });
     }
   }

@@ -84,9 +84,10 @@ accepts.`,
   }),
   "fetch": command({
     summary: "call the API with the token",
-    description: `Calls the API with the token and prints or saves the response. With --list,
-saves many responses. Without a session, logs in if user name and password are
-set in the .env or in the environment, unless AUTH_STORE is set.
+    description: `Calls the API with the token and prints or saves the response. A terminal gets
+indented JSON, but no binary data. With --list, saves many responses. Without a
+session, logs in if user name and password are set in the .env or in the
+environment, unless AUTH_STORE is set.
 
 A list has one path or URL per line, optionally followed by the name of the
 file to save; the default is the last part of the path. A name may contain

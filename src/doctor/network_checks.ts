@@ -1,4 +1,5 @@
 import { accessOf } from "../api/api_access.ts";
+import { isUnknownPath } from "../api/error_response.ts";
 import type { Fix } from "../errors/advice.ts";
 import { AuthError } from "../errors/errors.ts";
 import { printable } from "../errors/escape.ts";
@@ -6,7 +7,7 @@ import { shortened } from "../errors/lines.ts";
 import { environment } from "../platform/environment.ts";
 import { failureOf } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
-import { directClient, networkReason } from "../platform/transport.ts";
+import { directClient, HTTPS_PROXIES, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
 import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
@@ -21,8 +22,9 @@ const MAX_SKEW_SECONDS = 60;
 /** Checks of the network, the provider and the API. */
 export const NETWORK_CHECKS: Checks = {
   // Shows only the names of the variables, because the address of a proxy may contain a password.
+  // HTTP_PROXY is not shown, because `http:` is used only on loopback, without a proxy.
   "proxy": () => {
-    const set = PROXIES.filter(environment);
+    const set = HTTPS_PROXIES.filter(environment);
     if (set.length === 0) return undefined;
     const exceptions = "except requests to loopback and to the hosts in NO_PROXY";
     return ok(`${set.join(", ")}: requests use this proxy, ${exceptions}`);
@@ -35,7 +37,8 @@ export const NETWORK_CHECKS: Checks = {
   },
 
   "clock": ({ configuration: { world }, provider }) => {
-    const date = Date.parse(provider?.response?.headers.get("date") ?? "");
+    if (!provider?.response) return skip("not compared: the provider sent no response");
+    const date = Date.parse(provider.response.headers.get("date") ?? "");
     if (Number.isNaN(date)) return skip("the provider's response has no date to compare with");
     const seconds = Math.round((world.now() - date) / 1_000);
     if (Math.abs(seconds) <= 1) return ok("agrees with the provider's clock");
@@ -57,7 +60,7 @@ export const NETWORK_CHECKS: Checks = {
     if (trouble || !response) return trouble;
     const { ok: isOk, status } = response;
     if (isOk) return ok(`${host} is reachable`);
-    return status === 401 || status === 403
+    return (status === 401 || status === 403) && !isUnknownPath(response)
       ? ok(`${host} is reachable and requires a token`)
       : skip(`${host} is reachable, but GET ${href} returns status ${status}: ${TRY_PATH}`);
   },
@@ -70,9 +73,13 @@ export const NETWORK_CHECKS: Checks = {
     const { ok: isOk, status, headers } = response;
     const lacksScope = status === 403 &&
       /\binsufficient_scope\b/.test(headers.get("www-authenticate") ?? "");
-    if (lacksScope || (status === 401 && isNew(tokens, world))) {
-      const rejects = `the API rejects a token that the provider just issued (status ${status})`;
-      return fail(`${rejects}; ${scopesText(tokens)}`, SCOPE_TICKET);
+    const isJustIssued = isNew(tokens, world);
+    if (lacksScope || (status === 401 && isJustIssued)) {
+      const which = isJustIssued ? "a token that the provider just issued" : "the token";
+      return fail(
+        `the API rejects ${which} (status ${status}); ${scopesText(tokens)}`,
+        SCOPE_TICKET,
+      );
     }
     if (status === 401) {
       const fix: Fix = tokens.source === "portal"
@@ -84,15 +91,10 @@ export const NETWORK_CHECKS: Checks = {
       return skip(`not checked: GET ${href} with the token returns status ${status}`);
     }
     if (isOk) return ok("the API accepts the token");
-    return skip(`the API accepts the token, but GET ${href} returns status ${status}: ${TRY_PATH}`);
+    const before = `${api?.response?.status} without it`;
+    return skip(`not certain: GET ${href} returns status ${status}, and ${before}: ${TRY_PATH}`);
   },
 };
-
-/**
- * The variables that set a proxy. `HTTP_PROXY` is not listed, because `http:` is used only on
- * loopback, without a proxy.
- */
-const PROXIES = ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"];
 
 const TRY_PATH = "try a path of the API";
 
@@ -131,19 +133,20 @@ export async function probe(
   } catch (error) {
     logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
     signal?.throwIfAborted();
-    return { url, failure: unreached(error, url, limit.aborted) };
+    return { url, failure: unreached(error, url, world, limit.aborted) };
   } finally {
     client?.close();
   }
 }
 
-function unreached(error: unknown, { host }: URL, isTimeout: boolean): Finding {
+function unreached(error: unknown, url: URL, world: World, isTimeout: boolean): Finding {
+  const { host } = url;
   if (error instanceof Deno.errors.NotCapable) {
     return fail(`the permission to reach ${host} is missing`, `run with --allow-net=${host}`);
   }
   const fix = "check the address, the network and any proxy";
   if (isTimeout) return fail(`${host} did not respond within ${REACH_MS / 1_000} seconds`, fix);
-  const reason = networkReason(error);
+  const reason = networkReason(error, url, world);
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 

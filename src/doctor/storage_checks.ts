@@ -79,10 +79,12 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (tracking === "unknown" || ignored === undefined) {
-      const step = mayRunGit()
-        ? "run git status in the folder of the .env"
-        : "run with --allow-run=git";
-      const message = "git did not report whether it tracks or ignores the .env";
+      const [message, step] = mayRunGit()
+        ? [
+          "git did not report whether it tracks or ignores the .env",
+          "run git status in its folder",
+        ]
+        : ["not checked whether git tracks or ignores the .env", "run with --allow-run=git"];
       return skip(message, `${step}; or ${advice}`);
     }
     return ignored

@@ -129,7 +129,11 @@ export class ProviderError extends AuthError {
 /** The details of an {@linkcode ApiError}. */
 export type ApiErrorDetails =
   & Pick<ApiError, "method" | "url">
-  & Partial<Fields<ApiError>>;
+  & Partial<Fields<ApiError>>
+  & {
+    /** The entry of `platform-auth explain`. Default: the status. */
+    readonly topic?: string | undefined;
+  };
 
 /** The API refused a call, or its response is incomplete or cannot be used. */
 export class ApiError extends AuthError {
@@ -157,9 +161,8 @@ export class ApiError extends AuthError {
   declare readonly body?: unknown;
 
   private constructor(code: ApiErrorCode, problem: string, fix: Fix, details: ApiErrorDetails) {
-    const { cause, body, ...fields } = details;
-    const topic = code === "API_STATUS" ? `${fields.status}` : undefined;
-    super(code, problem, fixText(fix), cause, topic);
+    const { cause, body, topic = `${details.status}`, ...fields } = details;
+    super(code, problem, fixText(fix), cause, code === "API_STATUS" ? topic : undefined);
     Object.assign(this, fields);
     if (body !== undefined) Object.defineProperty(this, "body", { value: body });
   }

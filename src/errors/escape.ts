@@ -36,7 +36,12 @@ export function escapeHtml(line: string): string {
  * same value.
  */
 export function jsonText(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(invisible(), (character) => {
+  return escapedInvisible(JSON.stringify(value, null, indent));
+}
+
+/** Escapes the invisible characters in the strings of a JSON text. Line breaks are kept. */
+export function escapedInvisible(json: string): string {
+  return json.replace(invisible(), (character) => {
     if (character === "\n") return character;
     const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
     return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");

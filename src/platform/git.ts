@@ -1,7 +1,7 @@
 import { throwIfBug } from "../errors/bug.ts";
 import { environment } from "./environment.ts";
 import { folderOf, foldersUp } from "./paths.ts";
-import { infoAt, resolvedPath } from "./file_info.ts";
+import { infoAt, mayRead, resolvedPath } from "./file_info.ts";
 import { runProgram } from "./run_program.ts";
 
 /**
@@ -45,7 +45,7 @@ const PASSED_ON = [
  */
 export async function gitTracking(path: string): Promise<GitTracking> {
   const files = secretFiles(path);
-  if (!isInWorkTree(path)) return "outside";
+  if (isInWorkTree(path) === false) return "outside";
   const tracked = await runGit(["--literal-pathspecs", "ls-files", "-z"], files);
   if (tracked === undefined) return "unknown";
   return tracked === "" ? "untracked" : "tracked";
@@ -57,7 +57,7 @@ export async function gitTracking(path: string): Promise<GitTracking> {
  */
 export async function gitIgnores(path: string): Promise<boolean | undefined> {
   const files = secretFiles(path);
-  if (!isInWorkTree(path)) return undefined;
+  if (isInWorkTree(path) === false) return undefined;
   // The command prints one line for each ignored file. With `--no-index`, it also prints a tracked
   // file that `.gitignore` names.
   const ignored = await runGit(["check-ignore", "--no-index"], files);
@@ -89,9 +89,15 @@ async function runGit(
   return ended.kind === "done" && ended.status <= 1 ? ended.output : undefined;
 }
 
-/** Whether a folder above the file contains a `.git`. This check is faster than starting git. */
-function isInWorkTree(path: string): boolean {
-  return foldersUp(folderOf(secretFiles(path)[0])).some((folder) => infoAt(`${folder}.git`));
+/**
+ * Whether a folder above the file contains a `.git`; `undefined` if a folder cannot be read without
+ * a permission prompt. This check is faster than starting git.
+ */
+function isInWorkTree(path: string): boolean | undefined {
+  const places = [...foldersUp(folderOf(secretFiles(path)[0]))].map((folder) => `${folder}.git`);
+  const readable = places.filter(mayRead);
+  if (readable.some((place) => infoAt(place))) return true;
+  return readable.length < places.length ? undefined : false;
 }
 
 /** Returns the advice that makes git ignore a `.env` and the temporary file next to it. */

@@ -213,7 +213,7 @@ async function sendOnce(
     const { status, headers } = response;
     return { status, headers, text: new TextDecoder().decode(bytes) };
   } catch (error) {
-    return failure(request, timer.aborted, error);
+    return failure(request, world, timer.aborted, error);
   } finally {
     stopTimer();
     stopListening();
@@ -228,7 +228,12 @@ function notPermitted(request: ProviderRequest): ConfigError {
 }
 
 /** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
-function failure(request: ProviderRequest, timedOut: boolean, error: unknown): Refused {
+function failure(
+  request: ProviderRequest,
+  world: World,
+  timedOut: boolean,
+  error: unknown,
+): Refused {
   const host = request.url.host;
   if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);
   const mayRepeat = !mustNotRepeat(request);
@@ -236,7 +241,7 @@ function failure(request: ProviderRequest, timedOut: boolean, error: unknown): R
     const seen = `no response from ${host}`;
     return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
   }
-  const { mayPass, isUnsent, words, fix } = networkReason(error);
+  const { mayPass, isUnsent, words, fix } = networkReason(error, request.url, world);
   return {
     kind: "refused",
     code: "UNREACHABLE",

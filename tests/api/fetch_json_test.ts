@@ -50,7 +50,40 @@ const words: [string, () => Response, RegExp][] = [
     /403 \(Expired\)/,
   ],
   ["plain text", answer(500, "out of order"), /500 \(out of order\); try again in a few minutes/],
-  ["bytes that are not UTF-8", () => new Response(latin1, { status: 400 }), /400 \(/],
+  [
+    "the list of FastAPI, with the place of each mistake",
+    answer(422, {
+      detail: [
+        { loc: ["query", "limit"], msg: "Input should be a valid integer", type: "int_parsing" },
+        { loc: ["body", "days", 0], msg: "Field required" },
+      ],
+    }),
+    /422 \(query\.limit: Input should be a valid integer; body\.days\.0: Field required\)/,
+  ],
+  ["a description", answer(400, { code: 7, description: "No such day" }), /400 \(No such day\)/],
+  ["a msg", answer(400, { msg: "No such day" }), /400 \(No such day\)/],
+  [
+    "a nested message",
+    answer(400, { message: { code: 7, message: "No such day" } }),
+    /400 \(No such day\)/,
+  ],
+  [
+    "JSON nested too deep for the stack",
+    answer(400, "[".repeat(3e4) + "]".repeat(3e4)),
+    /400 \(\[\[/,
+  ],
+  [
+    "nothing of text in another charset",
+    () => new Response(latin1, { status: 400 }),
+    /responded with 400; check/,
+  ],
+  ["nothing of a binary file", answer(400, "PAR1\0\x01"), /responded with 400; check/],
+  [
+    "no title with bytes that are not text",
+    () => new Response(latin1Page, { status: 400 }),
+    /responded with 400 \(an HTML page\); check/,
+  ],
+  ["text that is cut off within a character", answer(400, "€".repeat(30_000)), /400 \(€+…\)/],
   ["a 401", answer(401, "no"), /401 \(no\); run login\(\{ force: true \}\), then try again/],
   [
     "the title of a page",
@@ -88,7 +121,7 @@ const bodies: [string, () => Response, RegExp][] = [
   [
     "a binary file",
     answer(200, "PAR1\u0000"),
-    /it is not JSON, .*; save it with download\(\), or read text/,
+    /it is not JSON, .* and is binary data; save it with download\(\), or read text/,
   ],
   [
     "one JSON value per line",
@@ -101,6 +134,41 @@ for (const [what, response, message] of bodies) {
     const error = await failure(response);
     assertEquals(error.code, "API_BODY");
     assertMatch(error.message, message);
+  });
+}
+
+const fixes: [what: string, response: () => Response, fix: RegExp, input?: string][] = [
+  [
+    "an unknown path of AWS API Gateway",
+    answer(403, { message: "Missing Authentication Token" }),
+    /^check the path$/,
+  ],
+  [
+    "an unknown path of AWS API Gateway, named in a header",
+    answer(403, "", { "x-amzn-errortype": "MissingAuthenticationTokenException" }),
+    /^check the path$/,
+  ],
+  [
+    "an unknown path of AWS API Gateway that replaces the path of API_BASE_URL",
+    answer(403, { message: "Missing Authentication Token" }),
+    /without, it continues \/prod\/$/,
+    "/stations",
+  ],
+  ["another 403", answer(403, { message: "Forbidden" }), /not have this permission/],
+  ["a 431", answer(431, ""), /^send fewer or shorter headers/],
+  [
+    "a 400 of nginx for headers that are too large",
+    answer(400, "<html><title>400 Request Header Or Cookie Too Large</title>"),
+    /^send fewer or shorter headers/,
+  ],
+];
+for (const [what, response, fix, input = "stations"] of fixes) {
+  Deno.test(`the fix of an ApiError is that for ${what}`, async () => {
+    const session = { apiBaseUrl: "https://api.example/prod" };
+    await using world = await signedIn({ session, api: response });
+    const error = await rejection(world.session.fetchJson(input)) as ApiError;
+    assertEquals(error.code, "API_STATUS");
+    assertMatch(error.fix, fix);
   });
 }
 
@@ -122,13 +190,17 @@ Deno.test("fetchJson() resolves to undefined for a response without a body", asy
 const bytesIn = (type: string, bytes: Uint8Array<ArrayBuffer>) => () =>
   new Response(bytes, { headers: { "content-type": type } });
 const utf16 = new Uint8Array(Uint16Array.from('{"a":"ü€"}', (char) => char.charCodeAt(0)).buffer);
-const latin1 = Uint8Array.from('{"a":"\xfc"}', (char) => char.charCodeAt(0));
+const latin1Of = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
+const latin1 = latin1Of('{"a":"\xfc"}');
+const latin1Page = latin1Of("<html><title>Zur\xfcck</title>");
 
 Deno.test("fetchJson() decodes a body in the charset that the response declares", async () => {
   const given: [() => Response, string][] = [
     [bytesIn("application/json;charset=ISO-8859-1", latin1), "ü"],
     [bytesIn('application/json; Charset="windows-1252"', latin1), "ü"],
     [bytesIn("application/json; charset=utf-16le", utf16), "ü€"],
+    [bytesIn("application/json; charset=iso-8859-1, application/json", latin1), "ü"],
+    [bytesIn("application/json, application/json;charset=utf-16le", utf16), "ü€"],
   ];
   for (const [response, a] of given) {
     await using world = await signedIn({ api: response });
@@ -256,6 +328,21 @@ Deno.test("fetchJson() describes a page with a million unclosed tags without del
   // If the time grew with the square of the length, this would take hours.
   const { message } = await failure(answer(200, `<html>${"<title".repeat(1_000_000)}`));
   assertMatch(message, /it is an HTML page, not JSON/);
+});
+
+Deno.test("the reason of a network error is not read from the name of the host", async () => {
+  const apiBaseUrl = "https://ssl-proxy.example";
+  await using world = await signedIn({
+    session: { apiBaseUrl },
+    api: ({ url }) => {
+      throw new TypeError(
+        `error sending request for url (${url}): tcp connect error: os error 110`,
+      );
+    },
+  });
+  const { code, message } = await rejection(world.session.fetchJson("/v1/x"));
+  assertEquals(code, "API_UNREACHABLE");
+  assertMatch(message, /\(the request failed\)/);
 });
 
 Deno.test("fetchJson() rejects a response that is cut off", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { rejection, signedIn, statusOf } from "../support/portless.ts";
-import type { SessionOptions } from "../../mod.ts";
+import type { ApiError, DownloadItem, SessionOptions } from "../../mod.ts";
+import { inFolder } from "../support/child_deno.ts";
 import { serveLocal } from "../support/local_server.ts";
 
 /** A request as a server received it. */
@@ -87,11 +88,19 @@ for (const status of [301, 302, 303, 307, 308]) {
 }
 
 Deno.test("authFetch() sends the original request again if its redirect ends in a 401", async () => {
-  for (const status of [303, 307]) {
+  const cases = [303, 307].flatMap((status) => [[status, true], [status, false]] as const);
+  for (const [status, hasUrl] of cases) {
     await using api = listen(({ path }, count) =>
       path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })
     );
-    await using world = await sessionOn(api.origin);
+    await using world = await signedIn({
+      session: { apiBaseUrl: api.origin },
+      api: async (request) => {
+        const response = await fetch(request);
+        // The response of many a custom fetch, such as a mock, has no address.
+        return hasUrl ? response : new Response(response.body, response);
+      },
+    });
     const init = {
       method: "POST",
       body: '{"rows":2}',
@@ -102,6 +111,79 @@ Deno.test("authFetch() sends the original request again if its redirect ends in 
     assert(second?.authorization !== first?.authorization);
     assertEquals({ ...second, authorization: "" }, { ...first, authorization: "" });
     assertEquals(world.refreshes(), 1);
+  }
+});
+
+/**
+ * An API behind a TLS proxy whose redirect to the path with a slash leads over http:. The token is
+ * lost there, and the API responds with 401.
+ */
+function losesTokenAt(path: string, status = 401) {
+  return ({ url, headers }: Request) => {
+    const { protocol, pathname, host } = new URL(url);
+    if (pathname === path) return redirect(307, `http://${host}${path}/`);
+    if (protocol === "http:") return redirect(307, `https://${host}${pathname}`);
+    if (headers.has("authorization")) return new Response("rows");
+    return Response.json({ detail: "Not authenticated" }, { status });
+  };
+}
+
+Deno.test("a 401 after a redirect that cost the token is no rejection of the token", async () => {
+  for (const renewable of [true, false]) {
+    await using world = await signedIn({ api: losesTokenAt("/items") });
+    const { session, sandbox } = world;
+    if (!renewable) await session.login({ portalToken: await sandbox.portalToken() });
+    assertEquals(await statusOf(session.authFetch("/items")), 401);
+    assertEquals(world.called.map(({ authorization }) => authorization !== ""), [
+      true,
+      false,
+      false,
+    ]);
+    assertEquals([world.refreshes(), session.status().state], [0, "valid"]);
+    const error = await rejection(session.fetchJson("/items")) as ApiError;
+    assertEquals([error.code, error.status], ["API_STATUS", 401]);
+    assertMatch(error.problem, /the API responded .*after a redirect to http:\/\/[^/]+, where/);
+    assertMatch(error.fix, /^check API_BASE_URL and the path: /);
+    assertMatch(error.message, /explain API_STATUS\)$/);
+    await inFolder(async (folder) => {
+      const items = ["items", "other", "more"].map((name) => [`/${name}`, `${folder}/${name}`]);
+      const { counts, failed } = await session.downloadAll(items as DownloadItem[], {
+        concurrency: 1,
+      });
+      assertEquals([counts.saved, counts.failed], [2, 1]);
+      assertEquals(failed[0]?.error.message.includes("after a redirect to http://"), true);
+    });
+    assertEquals([world.refreshes(), session.status().state], [0, "valid"]);
+  }
+});
+
+Deno.test("a 401 or 403 of another host names the redirect, and recommends no login", async () => {
+  for (const status of [401, 403]) {
+    await using world = await signedIn({
+      api: ({ url }) =>
+        new URL(url).host === "files.example"
+          ? new Response("no presigned-signature", { status })
+          : redirect(302, "https://files.example/x?sig=presigned-signature"),
+    });
+    const { code, problem, fix } = await rejection(world.session.fetchJson("/x")) as ApiError;
+    assertEquals([code, world.refreshes()], ["API_STATUS", 0]);
+    assertMatch(
+      problem,
+      /because files\.example responded .*a redirect to https:\/\/files\.example,/,
+    );
+    assertEquals([problem, fix].join().match(/presigned|login|permission/), null);
+  }
+});
+
+Deno.test("the error of a second redirect does not show the path of the first target", async () => {
+  for (const [location, code] of [["https://b.example/y", "UNTRUSTED_ORIGIN"], ["data:,y", ""]]) {
+    await using world = await signedIn({
+      api: ({ url }) => redirect(307, url.endsWith("/x") ? "/secret-path" : String(location)),
+    });
+    const error = await rejection(world.session.authFetch("/x", { method: "PUT", body: "a" }));
+    assertEquals(error.code ?? "", code);
+    assertMatch(error.message, /^Cannot follow the redirect of PUT https:\/\/[^/]+\/x/);
+    assertEquals(error.message.includes("secret-path"), false);
   }
 });
 

@@ -51,12 +51,13 @@ const faults: [
     "that no provider is set",
     WITHOUT_PROVIDER,
     ["provider", "skip", /no address/],
-    ["clock", "skip", /no date to compare/],
+    ["clock", "skip", /^not compared: the provider sent no response$/],
   ],
   [
     "a refused connection",
     responding(refusedConnection),
     ["provider", "fail", /^provider\.example: the connection was refused$/, NETWORK],
+    ["clock", "skip", /^not compared: the provider sent no response$/],
     ["API", "fail", /^api\.example: the connection was refused$/, NETWORK],
   ],
   [
@@ -86,6 +87,16 @@ const faults: [
     "a clock that is five minutes behind",
     ahead(-300),
     ["clock", "warn", /^300 seconds behind/, /correct .* clock/],
+  ],
+  [
+    "no need of a token if AWS API Gateway does not know the path",
+    responding(() =>
+      new Response(null, {
+        status: 403,
+        headers: { "x-amzn-errortype": "MissingAuthenticationTokenException" },
+      })
+    ),
+    ["API", "skip", /api\.example is reachable, but GET .* returns status 403: try a path/],
   ],
   [
     "a response without a Date header",
@@ -171,7 +182,12 @@ Deno.test("doctor() sends the token neither to a redirect's target nor to a forb
   await withEnvironment({ ...NO_VARIABLES, AUTH_URL: undefined }, async () => {
     const session = createSession({ envFile: false, apiBaseUrl });
     await session.login({ portalToken: "bearer an-opaque-portal-token" });
-    assertCheck(await session.doctor(), "token", "skip", /accepts the token, but .* status 307/);
+    assertCheck(
+      await session.doctor(),
+      "token",
+      "skip",
+      /not certain: .* status 307, and 401 without/,
+    );
     const refused = createSession({ envFile: false, apiBaseUrl: `http://elsewhere.example/` });
     await refused.login({ portalToken: "bearer an-opaque-portal-token" });
     assertCheck(await refused.doctor(), "API", "fail", /API_BASE_URL/, /./);
@@ -194,7 +210,7 @@ Deno.test("doctor() does not fail if the base address of the API responds with a
   const cases: [without: number, withToken: number, api: RegExp, token: [string, RegExp]][] = [
     [401, 404, /^ok api\.example is reachable and requires a token$/, [
       "skip",
-      /^the API accepts the token, but GET https:\/\/api\.example\/v1\/? returns status 404: try a path/,
+      /^not certain: GET https:\/\/api\.example\/v1\/? returns status 404, and 401 without it: try a path/,
     ]],
     [503, 503, /^warn api\.example responds with status 503$/, ["skip", /status 503$/]],
     [401, 503, /^ok /, ["skip", /^not checked: .* status 503$/]],

@@ -83,6 +83,26 @@ deskTest("fetch indents JSON in a terminal, but not in a pipe", async (desk) => 
   assertMatch(piped.stdout, /^\{"username":"ada".*\}$/);
 });
 
+deskTest("fetch prints numbers unchanged in a terminal, and no binary data", async (desk) => {
+  await desk.signIn();
+  const type = { "content-type": "application/json" };
+  await using server = serveLocal(({ url }) =>
+    url.endsWith("json")
+      ? new Response('[9007199254740993,{"a":1e400}]', { headers: type })
+      : new Response("PAR1\0\x1b[2J", { status: url.endsWith("missing") ? 404 : 200 })
+  );
+  const fetch = (path: string) =>
+    desk.type(["fetch", `${server.origin}/${path}`], [], desk.reaching(server.origin));
+  const numbers = await fetch("json");
+  assertEquals(numbers.screen, '[\r\n  9007199254740993,\r\n  {\r\n    "a": 1e400\r\n  }\r\n]\r\n');
+  const binary = await fetch("file");
+  assertEquals([binary.code, binary.screen.includes("PAR1")], [1, false]);
+  assertMatch(binary.screen.replace(/\s+/g, " "), /binary data; save it with -o .*explain FILE\)/);
+  const missing = await fetch("missing");
+  assertEquals([missing.code, missing.screen.includes("PAR1")], [1, false]);
+  assertMatch(missing.screen, /responded with 404/);
+});
+
 deskTest(
   "login prompts for the user name, and shows only stars for the password",
   async (desk) => {
@@ -160,6 +180,13 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
         assertEquals(desk.sandbox.requests.length, 0);
       }));
   }
+});
+
+deskTest("doctor reads nothing that would cause a permission prompt", async (desk) => {
+  const command = desk.commandLine(["doctor"]).filter((word) => word !== "--no-prompt");
+  const seen = await inTerminal(command, [], { cwd: desk.folder, env: childEnvironment() });
+  assertEquals(seen.screen.match(/requests.*access to.*/)?.[0], undefined);
+  assertMatch(seen.screen, /version control: not checked/);
 });
 
 deskTest("doctor colors its marks in a terminal, unless NO_COLOR is set", async (desk) => {

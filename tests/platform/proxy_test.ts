@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { SETTINGS } from "../support/canned_session.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
 
@@ -41,23 +42,96 @@ for (const [name, host, noProxy] of VARIABLES) {
   });
 }
 
-Deno.test("requests to other hosts go through an encrypted tunnel of the proxy", async () => {
-  await using proxy = startTcpCapture([rawAnswer(502, "")]);
-  await inFolder(async (folder) => {
-    const script = `
-      import { createSession } from ${JSON.stringify(MOD_PATH)};
-      const session = createSession({ apiBaseUrl: "https://api.example" });
-      await session.login({ portalToken: "bearer an-opaque-portal-token" });
-      console.log(await session.authFetch("/v1/x?secret=1").catch((error) => error.message));`;
-    const { stdout } = await runScript(script, {
-      cwd: folder,
-      flags: ["-A"],
-      env: { HTTPS_PROXY: proxy.url },
+/** What is said of a request to each of the two hosts through this proxy. */
+const faults: [
+  what: string,
+  proxy: (server: string) => string,
+  response: string,
+  says: RegExp,
+  fix: RegExp,
+  noProxy?: string,
+][] = [
+  [
+    "a proxy that refuses the tunnel",
+    (server) => server,
+    rawAnswer(502, ""),
+    /the proxy HOST refused the connection/,
+    /any proxy/,
+  ],
+  [
+    "a proxy that asks for the password",
+    (server) => server,
+    rawAnswer(407, ""),
+    /the proxy HOST requires a user name and a password, which HTTPS_PROXY does not/,
+    /set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST before/,
+  ],
+  [
+    "a proxy that rejects the password",
+    (server) => server.replace("//", "//ada:proxy-password@"),
+    rawAnswer(407, ""),
+    /the proxy HOST rejected the user name or the password in HTTPS_PROXY/,
+    /set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST before/,
+  ],
+  [
+    "a proxy whose name cannot be resolved",
+    () => "http://ada:proxy-password%40@proxy..example:8080",
+    "",
+    /the proxy proxy\.\.example:8080 cannot be reached: the host name was not found/,
+    /check HTTPS_PROXY and the network/,
+  ],
+  [
+    "no proxy because of NO_PROXY",
+    (server) => server,
+    "",
+    /^(?!.*the proxy ).*the connection was refused/,
+    /any proxy/,
+    "intranet, 127.0.0.0/8",
+  ],
+];
+for (const [what, address, response, says, fix, noProxy = "10.0.0.1,.0.0,intranet"] of faults) {
+  Deno.test(`an error of a request through ${what} shows what failed, and no password`, async () => {
+    await using proxy = startTcpCapture([response, response, response, response, response]);
+    const { host, origin } = new URL(proxy.url);
+    await inFolder(async (folder) => {
+      // Nothing listens on this port. Addresses, because the runtime looks up a name even if it uses the proxy.
+      const script = `
+        import { createSession } from ${JSON.stringify(MOD_PATH)};
+        const options = {
+          ...${JSON.stringify(SETTINGS)}, authUrl: "https://127.0.0.1:2/",
+          apiBaseUrl: "https://127.0.0.2:2", sleep: () => Promise.resolve(), envFile: false,
+        };
+        const session = createSession(options);
+        const show = ({ code, problem, fix }) => console.log(JSON.stringify({ code, problem, fix }));
+        await session.login({ strategy: "password" }).catch(show);
+        await session.login({ portalToken: "bearer opaque-token-of-the-portal" });
+        await session.authFetch("/v1/x?secret=1").catch(show);
+        const { checks } = await session.doctor();
+        for (const { name, message, fix } of checks) {
+          if (["provider", "API"].includes(name)) show({ code: name, problem: message, fix });
+        }`;
+      const { stdout, stderr } = await runScript(script, {
+        cwd: folder,
+        flags: ["-A"],
+        env: { HTTPS_PROXY: address(origin), NO_PROXY: noProxy },
+      });
+      const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
+      assertEquals(lines.map(({ code }) => code), [
+        "UNREACHABLE",
+        "API_UNREACHABLE",
+        "provider",
+        "API",
+      ], stderr);
+      const here = ({ source }: RegExp) => new RegExp(source.replaceAll("HOST", host));
+      for (const line of lines) {
+        assertMatch(line.problem, here(says));
+        assertMatch(line.fix, here(fix));
+      }
+      assertEquals((stdout + stderr).match(/ada:|proxy-password|secret=/), null);
     });
-    assertMatch(stdout, /^Cannot reach https:\S+\/v1\/x \(the proxy refused the connection\)/);
+    for (const tunnel of proxy.requests) {
+      const text = new TextDecoder().decode(tunnel);
+      assert(text.startsWith("CONNECT 127.0.0."), "a tunnel, not the call");
+      assert(!/opaque-token|secret=|example-password/.test(text));
+    }
   });
-  const [tunnel = new Uint8Array()] = proxy.requests;
-  const text = new TextDecoder().decode(tunnel);
-  assert(text.startsWith("CONNECT api.example:443 "), "a tunnel, not the call");
-  assert(!text.includes("opaque-token") && !text.includes("secret"));
-});
+}

@@ -55,7 +55,7 @@ export async function notReady(
   const waitMs = retryAfterMs(response.headers, call.api.timing.now());
   return call.errors.unusable(response, {
     problem: `the API is still preparing the file${tried}, and nothing was saved`,
-    fix: call.request.isSafe ? fixOfStatus(503, waitMs) : READ_IT,
+    fix: call.request.isSafe ? fixOfStatus(response, "", waitMs) : READ_IT,
   }, { text: await call.beginningOf(response) });
 }
 

@@ -8,7 +8,7 @@ import { eachPiece } from "./pieces.ts";
 import { notReady, notTheFile, refuseEncoding, refusePage } from "./savable.ts";
 import { encodingOf, NO_VERSION, type Version } from "./version.ts";
 import type { CheckedCall } from "../checked_call.ts";
-import { isElsewhere } from "../redirects.ts";
+import { detourOf } from "../redirects.ts";
 import { onDisk } from "../save_errors.ts";
 import { backoffMs, retryAfterMs } from "../../platform/backoff.ts";
 import { Stalled, WAIT_LONGER } from "../../platform/idle.ts";
@@ -271,15 +271,15 @@ export class Transfer {
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPending = status === 202;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
-    const isFromStore = isElsewhere(response, call.request.address);
+    const hadToken = detourOf(response) === undefined;
     // The refusal may mean that the presigned address has expired. The API redirects the next
     // request to a new one.
-    const hasExpired = isFromStore && !isPending && status < 500 && attempts === 1;
+    const hasExpired = !hadToken && !isPending && status < 500 && attempts === 1;
     if (!call.request.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
       const error = isPending
         ? await notReady(call, response, attempts)
         : await call.refusal(response, attempts);
-      const concernsAll = status === 401 && !isFromStore || status === 429 && !isBrief;
+      const concernsAll = status === 401 && hadToken || status === 429 && !isBrief;
       if (concernsAll) group.end.abort(error);
       throw error;
     }

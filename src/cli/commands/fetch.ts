@@ -1,5 +1,6 @@
 import type { Answer, Given } from "../command.ts";
 import { readList } from "../download_list.ts";
+import { indentedJson } from "../indented_json.ts";
 import { readInput, wholeNumber } from "../input.ts";
 import { asJson, FAILED, print, say, UsageError, warn, writeOut } from "../output.ts";
 import { logInUnasked } from "../unasked_login.ts";
@@ -11,6 +12,7 @@ import type { DownloadItem } from "../../api/download/items.ts";
 import { discardUseless, type IfExists } from "../../api/download/part.ts";
 import { checkedFetch, download, downloadAll, status } from "../../default_session.ts";
 import { bytesText } from "../../errors/amounts.ts";
+import { ConfigError } from "../../errors/errors.ts";
 import { jsonText, printable } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";
 import { cleanUpAtExit } from "../../platform/signals.ts";
@@ -70,7 +72,10 @@ function misuse(problem: string): UsageError {
   return new UsageError(problem, "see: platform-auth fetch --help");
 }
 
-/** Prints the response unchanged, except that JSON is indented in a terminal. */
+/**
+ * Prints the bytes of the response. In a terminal, JSON is indented, and binary data is refused,
+ * because it could change the terminal's state.
+ */
 async function show(
   target: string,
   init: RequestInit,
@@ -82,7 +87,10 @@ async function show(
   warn(status());
   const isTerminal = Deno.stdout.isTerminal();
   const type = response.headers.get("content-type") ?? "";
-  const pieces = piecesOf(response, callErrors);
+  const received = piecesOf(response, callErrors);
+  const pieces = isTerminal && !json
+    ? withoutBinary(received, error ?? binaryInTerminal())
+    : received;
   if (include) {
     const headers = [...response.headers].map(([name, value]) => printable(`${name}: ${value}`));
     const line = printable(`HTTP ${response.status} ${response.statusText}`).trim();
@@ -93,15 +101,15 @@ async function show(
     const text = strictText(bytes, response.headers);
     if (text === undefined && error === undefined) throw callErrors.undecodable(response, bytes);
     const headers = Object.fromEntries(response.headers);
-    const value = parsedJson(text ?? "");
-    const body = value === undefined ? text : value;
-    await print(jsonText({ status: response.status, headers, body }, 2));
+    const head = jsonText({ status: response.status, headers }, 2).replace(/\n\}$/, "");
+    const body = text === undefined ? "" : `,\n  "body": ${indented(text, 1) ?? jsonText(text)}`;
+    await print(`${head}${body}\n}`);
   } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
     const bytes = await together(pieces);
-    const value = parsedJson(strictText(bytes, response.headers) ?? "");
+    const text = indented(strictText(bytes, response.headers) ?? "");
     // A body that is not JSON, despite its type, is printed unchanged.
-    if (value === undefined) await printPieces([bytes], true);
-    else await print(jsonText(value, 2));
+    if (text === undefined) await printPieces([bytes], true);
+    else await print(text);
   } else {
     await printPieces(pieces, isTerminal || error !== undefined);
   }
@@ -109,7 +117,28 @@ async function show(
   return {};
 }
 
+/** Indents a JSON text; `undefined` if the text is not JSON. */
+function indented(text: string, depth?: number): string | undefined {
+  return parsedJson(text) === undefined ? undefined : indentedJson(text, depth);
+}
+
 type Bytes = Uint8Array<ArrayBuffer>;
+
+function binaryInTerminal(): ConfigError {
+  const problem = "Cannot print the response in a terminal: it is binary data";
+  return new ConfigError("FILE", problem, "save it with -o and a file name");
+}
+
+/** Throws the refusal before the first piece with a byte that no text contains. */
+async function* withoutBinary(
+  pieces: AsyncIterable<Bytes>,
+  refusal: Error,
+): AsyncGenerator<Bytes> {
+  for await (const piece of pieces) {
+    if (piece.includes(0)) throw refusal;
+    yield piece;
+  }
+}
 
 /**
  * Reads a body. If the body breaks off, replaces the runtime's error, which does not name the call.

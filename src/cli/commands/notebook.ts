@@ -96,13 +96,13 @@ function notebookText(module: string, toolkit: string): string {
       "# A notebook with the data platform",
       "",
       "`login()` takes the settings from the `.env` and prompts for whatever is missing. It keeps a valid",
-      "session, so you can run this cell again at any time.",
+      "session, so you can run this cell again at any time. `show` waits until the card appears.",
     ),
     code(
       `import { fetchJson, login } from ${JSON.stringify(module)};`,
       `import { plot, show, table } from ${JSON.stringify(toolkit)};`,
       "",
-      "await login();",
+      "await show(await login());",
     ),
     text(
       "`fetchJson` adds the token, keeps it current, and returns the parsed response. `/v1/stations` is a",

@@ -82,7 +82,10 @@ testNeeding(
       assertMatch(unknown.stderr.replace(/\s+/g, " "), advice);
       // Nothing listens on the discard port.
       const gone = await run({ HTTPS_PROXY: "http://127.0.0.1:9", AUTH_TIMEOUT_MS: "2000" });
-      assertMatch(gone.stderr, /ProviderError: .*cannot be reached.*any proxy/);
+      assertMatch(
+        gone.stderr,
+        /ProviderError: .*the proxy 127\.0\.0\.1:9 cannot be reached.*check HTTPS_PROXY/,
+      );
     }),
 );
 

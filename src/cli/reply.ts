@@ -2,6 +2,7 @@ import { ACCOUNT_SETTINGS, valueProblem } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
 import { parseEnvText } from "../settings/env_parser.ts";
 import { parsedJson } from "../platform/json.ts";
+import { unseen } from "../errors/escape.ts";
 
 /** The settings in a reply. The keys of both maps are names of environment variables. */
 export interface Reply {
@@ -81,7 +82,7 @@ function addressOf(value: string): string {
  * quotes.
  */
 function plainText(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(/\p{Cf}/gu, "")
+  return text.replace(/\r\n?/g, "\n").replace(unseen(), "")
     .replace(/[^\S\n]/g, " ").replace(/^ *(?:> ?)+/gm, "")
     .replace(/[“”]/g, '"').replace(/[‘’]/g, "'");
 }

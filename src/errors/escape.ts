@@ -6,6 +6,12 @@
 const invisible = (): RegExp => /\p{Cc}|\p{Cf}|[\u2028\u2029]/gu;
 
 /**
+ * Matches characters that copied text contains although nobody sees them, such as a zero-width
+ * space or a byte order mark.
+ */
+export const unseen = (): RegExp => /\p{Cf}/gu;
+
+/**
  * Removes invisible characters from a line. Names from tokens and files may contain such
  * characters.
  */

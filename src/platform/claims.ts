@@ -17,17 +17,9 @@ export interface Claims {
 
 /** Reads the claims of a JWT. An opaque or invalid token has no claims, which is not an error. */
 export function readClaims(token: string): Claims {
-  const parts = token.split(".");
-  if (parts.length !== 3) return {};
-  let claims: unknown;
-  try {
-    const bytes = Uint8Array.fromBase64(parts[1] ?? "", { alphabet: "base64url" });
-    claims = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return {};
-  }
-  if (typeof claims !== "object" || claims === null) return {};
-  const found = claims as Record<string, unknown>;
+  const [, payload = "", ...others] = token.split(".");
+  const found = others.length === 1 ? membersIn(payload) : undefined;
+  if (found === undefined) return {};
   return {
     ...number("iat", found.iat),
     ...number("exp", found.exp),
@@ -37,6 +29,26 @@ export function readClaims(token: string): Claims {
     ...text("tokenUse", found.token_use),
     ...text("scope", found.scope),
   };
+}
+
+/** Whether a text has the form of a JWT: three parts in base64url, the first two of which are JSON. */
+export function isJwt(text: string): boolean {
+  const parts = text.split(".");
+  return parts.length === 3 && parts.every((part) => /^[\w-]+$/.test(part)) &&
+    parts.slice(0, 2).every((part) => membersIn(part) !== undefined);
+}
+
+/** Reads the JSON object in a part of a JWT. */
+function membersIn(part: string): Record<string, unknown> | undefined {
+  try {
+    const bytes = Uint8Array.fromBase64(part, { alphabet: "base64url" });
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof value === "object" && value !== null
+      ? value as Record<string, unknown>
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The end of the year 9999, after which times have no ordinary ISO text. */

@@ -106,7 +106,7 @@ export async function obtainTokens(
   if (strategy === "portal") {
     const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
     const answer = await questions.need('Paste the portal\'s "Copy Token" string:', next, hidden);
-    return fromPortal(pastedToken(answer));
+    return fromPortal(answer);
   }
   const given = { ...configuration.options };
   if (username !== undefined && username !== given.username) {
@@ -122,14 +122,24 @@ export async function obtainTokens(
   const complete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
   if (strategy === "auto" && !complete && !named && questions.canAsk) {
-    let answer = await questions.ask(FIRST_QUESTION, hidden);
-    // Many users type their user name at this prompt, so the prompt is repeated.
-    for (let tries = 1; answer?.trim() && !isPortalString(answer) && tries < MAX_TRIES; tries++) {
-      answer = await questions.ask(`${NOT_A_PORTAL_STRING}\n${FIRST_QUESTION}`, hidden);
+    let question = FIRST_QUESTION;
+    for (let tries = 1;; tries++) {
+      const answer = await questions.ask(question, hidden);
+      // If no prompt is possible after all, the error lists everything that is missing.
+      mayAsk = answer !== null;
+      if (answer === null || answer.trim() === "") break;
+      try {
+        return fromPortal(answer);
+      } catch (error) {
+        // Many users type their user name at this prompt, so the prompt is repeated.
+        if (!(error instanceof ConfigError)) throw error;
+        if (tries === MAX_TRIES) {
+          const instead = "press Enter at the first prompt for user name and password";
+          throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
+        }
+        question = `${error.problem}.\n${FIRST_QUESTION}`;
+      }
     }
-    if (answer !== null && answer.trim() !== "") return fromPortal(pastedToken(answer));
-    // If no prompt is possible after all, the error lists everything that is missing.
-    mayAsk = answer !== null;
   }
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
@@ -140,8 +150,7 @@ export async function obtainTokens(
 /** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
-const NOT_A_PORTAL_STRING = 'This is not a portal string, which begins with "bearer eyJ".';
-/** Maximum number of texts at the first prompt that are not a portal string. */
+/** Maximum number of texts at the first prompt that cannot be used. */
 const MAX_TRIES = 3;
 
 /**
@@ -157,28 +166,6 @@ function portalNotes(settings: Settings): string[] {
       ? []
       : [`Receives the token: ${[hosts.join(", "), ...named].join(" ")}`]),
   ].map(printable);
-}
-
-/**
- * Returns the text if it looks like a portal string. Any other text may be a user name or a
- * password, which must not be saved as a token.
- */
-function pastedToken(answer: string): string {
-  if (isPortalString(answer)) return answer;
-  throw new ConfigError(
-    "INVALID_PORTAL_TOKEN",
-    'Cannot log in: this is not a portal string, which begins with "bearer eyJ"',
-    [
-      "run ",
-      { call: "login" },
-      ' again, and paste the string that "Copy Token" copies, or press Enter at the first prompt ' +
-      "for user name and password",
-    ],
-  );
-}
-
-function isPortalString(text: string): boolean {
-  return /\bbearer\b|eyJ/i.test(text);
 }
 
 /** Logs in with user name and password. Prompts for whatever is missing. */
@@ -252,13 +239,7 @@ function portalResult(
   knownOffsetMs: number | undefined,
   portalUrl: string | undefined,
 ): LoginResult {
-  const token = readPortalToken(text, portalUrl);
-  if (token.startsWith("eyJ") && token.split(".").length < 3) {
-    throw portalTokenError(
-      "Cannot log in: this is only the beginning of a token",
-      portalUrl,
-    );
-  }
+  const token = readPortalToken(text, { address: portalUrl });
   const claims = readClaims(token);
   const { exp, iat, tokenUse } = claims;
   if (tokenUse !== undefined && tokenUse !== "access") {

@@ -1,25 +1,31 @@
 import { ConfigError, typeError } from "../errors/errors.ts";
+import { unseen } from "../errors/escape.ts";
+import { isJwt } from "../platform/claims.ts";
 
 /** Maximum length of the text, in characters. A token has a few thousand. */
 const MAX_LENGTH = 1_048_576;
 
+/** Minimum length of a token that is not a JWT. Shorter text is more likely to be a word. */
+export const SHORTEST_OPAQUE_TOKEN = 20;
+
 /** Characters that mail programs, terminals and editors put around a string. */
-const WRAPPING = /[\s"'`“”‘’«»\u200b\ufeff]/;
+const WRAPPING = /[\s"'`“”‘’«»]/;
 
 /**
  * Extracts the access token from a string that "Copy Token" in the portal copied. Removes the word
- * `bearer`, surrounding quotes, and line breaks that a mail program or a terminal added.
+ * `bearer`, surrounding quotes and invisible characters, and line breaks that a mail program or a
+ * terminal added. A token that is not a JWT must have the word `bearer` and 20 characters.
  *
  * @param text The portal string, with or without the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is empty, is longer than 1 048 576
- *   characters, or cannot be a token. The message describes the text but never quotes it.
+ *   characters, or is not a portal string. The message describes the text but never quotes it.
  *
  * @example
  * ```ts
  * import { parsePortalToken } from "@platform-auth/platform-auth";
  *
- * console.log(parsePortalToken(' "bearer abc.def.ghi" ')); // abc.def.ghi
+ * console.log(parsePortalToken(' "bearer 5f1c0de2a9b84c7f93d1" ')); // 5f1c0de2a9b84c7f93d1
  * ```
  */
 export function parsePortalToken(text: string): string {
@@ -36,10 +42,15 @@ export function portalName(address: string | undefined): string {
 /**
  * Does the same as {@linkcode parsePortalToken}.
  *
- * @param address The portal's address, which the error message shows.
+ * @param options.address The portal's address, which the error message shows.
+ * @param options.isToken Whether the text is known to be a token, such as a stored one. Such a token
+ * may be short, and needs no word `bearer`.
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is not a portal string.
  */
-export function readPortalToken(text: string, address?: string): string {
+export function readPortalToken(
+  text: string,
+  { address, isToken = false }: { address?: string | undefined; isToken?: boolean } = {},
+): string {
   const refusal = (why: string) =>
     portalTokenError(`Cannot read the portal token: ${why}`, address);
   if (typeof text !== "string") {
@@ -50,20 +61,33 @@ export function readPortalToken(text: string, address?: string): string {
       `the text is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`,
     );
   }
+  // deno-lint-ignore no-control-regex -- most texts are ASCII, for which the search would be slow
+  const seen = /[^\x00-\x7f]/.test(text) ? text.replace(unseen(), " ") : text;
   // Each pattern is anchored, so that the running time stays linear.
-  const token = unwrapped(text)
+  const named = unwrapped(seen)
     // The text may be a line of a `.env`.
-    .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "")
-    .replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "")
-    .split(/[\r\n]+/).map((line) => line.trim()).join("");
+    .replace(/^(export\s+)?ACCESS_TOKEN\s*=[\s"']*/, "");
+  const rest = named.replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "");
+  const token = rest.split(/[\r\n]+/).map((line) => line.trim()).join("");
   if (token === "") throw refusal("the text is empty");
+  const isMeantAsJwt = token.startsWith("eyJ");
+  // Any other text may be a user name or a password, which must not become a token.
+  if (!isToken && !isMeantAsJwt && rest === named) {
+    throw refusal('this is not a portal string, which begins with "bearer eyJ"');
+  }
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
     throw refusal(`character ${strange + 1} of ${token.length} cannot occur in a token`);
   }
+  const parts = token.split(".").filter((part) => part !== "").length;
   // An encrypted token, such as a refresh token, has five parts.
-  if (token.split(".").length === 5 && token.startsWith("eyJ")) {
-    throw refusal("this looks like a refresh token");
+  if (isMeantAsJwt && parts === 5) throw refusal("this looks like a refresh token");
+  if (isToken) return token;
+  if (isMeantAsJwt && !isJwt(token)) {
+    throw refusal(parts < 3 ? "this is only the beginning of a token" : "the token is damaged");
+  }
+  if (!isMeantAsJwt && token.length < SHORTEST_OPAQUE_TOKEN) {
+    throw refusal(`only ${token.length} characters follow the word bearer`);
   }
   return token;
 }

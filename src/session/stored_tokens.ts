@@ -2,7 +2,7 @@ import { ConfigError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { SETTING_NAMES, type SettingName } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
-import { parsePortalToken } from "./portal_token.ts";
+import { readPortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readClaims } from "../platform/claims.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
@@ -74,7 +74,7 @@ export function readStored(
   let accessToken: Secret;
   try {
     // A refresh token without an access token is also a session.
-    accessToken = new Secret(accessText ? parsePortalToken(accessText) : "");
+    accessToken = new Secret(accessText ? readPortalToken(accessText, { isToken: true }) : "");
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return ignored(`ACCESS_TOKEN in ${place} is not a token`);

@@ -1,5 +1,5 @@
 import { type AuthError, ConfigError, missingPermission, ProviderError } from "../errors/errors.ts";
-import { parsePortalToken } from "./portal_token.ts";
+import { readPortalToken, SHORTEST_OPAQUE_TOKEN } from "./portal_token.ts";
 import { redact, Secret } from "../platform/secret.ts";
 import { readClaims } from "../platform/claims.ts";
 import { isGoodFor, makeTokens, type Tokens } from "../provider/tokens.ts";
@@ -139,13 +139,10 @@ function readOutput(
   return Math.abs(expiresAt) < 8.64e15 ? { ...token, expiresAt } : undefined;
 }
 
-/** Shorter text is more likely to be a word in a message than a token. */
-const SHORTEST_TOKEN = 20;
-
 function readToken(text: string): { readonly accessToken: Secret } | undefined {
   try {
-    const token = parsePortalToken(text);
-    return token.length < SHORTEST_TOKEN ? undefined : { accessToken: new Secret(token) };
+    const token = readPortalToken(text, { isToken: true });
+    return token.length < SHORTEST_OPAQUE_TOKEN ? undefined : { accessToken: new Secret(token) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return undefined;

@@ -165,6 +165,13 @@ Deno.test("login --portal --stdin reads the portal string", () =>
     assertMatch(result.stdout, /! warning: a portal token cannot be refreshed/);
     assertHides(result, world);
     assertEquals((await world.run(["refresh"])).code, 3);
+    const before = await Deno.readTextFile(world.envFile);
+    for (const word of ["hello", "ashleyjackson", "bearer nonsense"]) {
+      const refused = await world.run(["login", "--portal", "--stdin"], { stdin: `${word}\n` });
+      assertEquals([refused.code, refused.stdout], [1, ""]);
+      assertMatch(refused.stderr, /explain INVALID_PORTAL_TOKEN\)\n$/);
+      assertEquals(await Deno.readTextFile(world.envFile), before);
+    }
     assertEquals(world.sandbox.requests.length, 0);
   }));
 

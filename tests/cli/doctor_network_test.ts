@@ -170,10 +170,10 @@ Deno.test("doctor() sends the token neither to a redirect's target nor to a forb
   const apiBaseUrl = api.origin;
   await withEnvironment({ ...NO_VARIABLES, AUTH_URL: undefined }, async () => {
     const session = createSession({ envFile: false, apiBaseUrl });
-    await session.login({ portalToken: "bearer an-opaque-token" });
+    await session.login({ portalToken: "bearer an-opaque-portal-token" });
     assertCheck(await session.doctor(), "token", "skip", /accepts the token, but .* status 307/);
     const refused = createSession({ envFile: false, apiBaseUrl: `http://elsewhere.example/` });
-    await refused.login({ portalToken: "bearer an-opaque-token" });
+    await refused.login({ portalToken: "bearer an-opaque-portal-token" });
     assertCheck(await refused.doctor(), "API", "fail", /API_BASE_URL/, /./);
   });
   assertEquals(tokens, []);
@@ -208,7 +208,7 @@ Deno.test("doctor() does not fail if the base address of the API responds with a
     });
     await withEnvironment(NO_VARIABLES, async () => {
       const session = testSession({ ...SETTINGS, apiBaseUrl: base, envFile: false, fetch });
-      await session.login({ portalToken: "bearer an-opaque-token" });
+      await session.login({ portalToken: "bearer an-opaque-portal-token" });
       const diagnosis = await session.doctor();
       const check = checkNamed("API", diagnosis);
       assertMatch(`${check.level} ${check.message}`, api);

@@ -11,7 +11,7 @@ const HERE = import.meta.url.split("/").at(-1) ?? "";
 async function uncaught(imported: string): Promise<string> {
   return await inFolder(async (cwd) => {
     const script =
-      `${imported}\nasync function mine() {\n  return await parsePortalToken("a b");\n}\nawait mine();\n`;
+      `${imported}\nasync function mine() {\n  return await parsePortalToken("bearer a b");\n}\nawait mine();\n`;
     const { stderr } = await runScript(script, { cwd, flags: ["--no-check"] });
     return stderr;
   });
@@ -40,7 +40,13 @@ Deno.test("an error shows the same stack if the path of the module has spaces an
   await inFolder(async (folder) => {
     const source = `${folder}/ä b%c/src`;
     const names = [...Deno.readDirSync(new URL("errors/", SOURCE))].map(({ name }) => name);
-    for (const path of [...names.map((name) => `errors/${name}`), "session/portal_token.ts"]) {
+    for (
+      const path of [
+        ...names.map((name) => `errors/${name}`),
+        "platform/claims.ts",
+        "session/portal_token.ts",
+      ]
+    ) {
       await Deno.mkdir(`${source}/${path.split("/")[0]}`, { recursive: true });
       await Deno.copyFile(new URL(path, SOURCE), `${source}/${path}`);
     }

@@ -25,7 +25,7 @@ Deno.test("a front end chooses the words for calls in a status, a diagnosis and 
         Object.fromEntries((await session.doctor()).checks.map(({ name, fix }) => [name, fix]));
       const before = { status: Deno.inspect(session.status()), fixes: await fixes() };
       const { checks } = await createSession({ envFile: false }).doctor();
-      await session.login({ portalToken: "bearer opaque-token" });
+      await session.login({ portalToken: "bearer an-opaque-portal-token" });
       const after = { fixes: await fixes() };
       const refused = await session.fetchJson("/v1/x").catch(({ problem, fix }) => ({ problem, fix }));
       const there = await session.download("/v1/x", Deno.args[0], { ifExists: "error" })

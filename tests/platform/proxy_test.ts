@@ -47,7 +47,7 @@ Deno.test("requests to other hosts go through an encrypted tunnel of the proxy",
     const script = `
       import { createSession } from ${JSON.stringify(MOD_PATH)};
       const session = createSession({ apiBaseUrl: "https://api.example" });
-      await session.login({ portalToken: "bearer opaque-token" });
+      await session.login({ portalToken: "bearer an-opaque-portal-token" });
       console.log(await session.authFetch("/v1/x?secret=1").catch((error) => error.message));`;
     const { stdout } = await runScript(script, {
       cwd: folder,

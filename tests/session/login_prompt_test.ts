@@ -1,6 +1,6 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Ask, createSession, type LoginOptions } from "../../mod.ts";
-import { portless, rejection } from "../support/portless.ts";
+import { portless, rejection, signedIn } from "../support/portless.ts";
 
 /** Makes a prompt that records its calls, gives these answers in turn, and throws after the last. */
 function answering(...answers: (string | null)[]): {
@@ -106,18 +106,48 @@ Deno.test("after a text that is not a portal string, Enter leads to user name an
   assertMatch(byName.asked[1]?.message ?? "", /not a portal string[^]*Enter for user name/);
 });
 
+const typedByMistake = ["ashleyjackson", "hello", "bearer nonsense", "eyJackson"];
+for (const text of typedByMistake) {
+  Deno.test(`"${text}" at a prompt for the portal string does not replace the session`, async () => {
+    await using world = await signedIn({ file: true });
+    const before = Deno.readTextFileSync(world.envFile);
+    const { username: _, password: __, ...rest } = world.options;
+    const ways: [LoginOptions, (string | null)[], string][] = [
+      [{ force: true }, [text, text, text], "INVALID_PORTAL_TOKEN"],
+      [{ force: true }, [text, "", ""], "PROMPT_UNAVAILABLE"],
+      [{ strategy: "portal" }, [text], "INVALID_PORTAL_TOKEN"],
+      [{ portalToken: text }, [], "INVALID_PORTAL_TOKEN"],
+    ];
+    for (const [options, answers, code] of ways) {
+      const { prompt } = answering(...answers);
+      const session = createSession({ ...rest, prompt });
+      assertEquals((await rejection(session.login(options))).code, code);
+      assertEquals(Deno.readTextFileSync(world.envFile), before);
+      assertEquals(session.status().canRefresh, true);
+    }
+    assertEquals([world.sent.length, world.called.length], [1, 0]);
+  });
+}
+
 Deno.test("a third text that is not a portal string ends the login with the reason", async () => {
   await using world = portless();
   const cases = [
-    ["https://portal.sandbox.example/#token", /Copy Token/],
-    ["a-long-password-without-blanks-1", /this is not a portal string, which .*, or press Enter/],
+    ["https://portal.sandbox.example/#token", "this is not a portal string"],
+    ["a-long-password-without-blanks-1", "this is not a portal string"],
+    ["bearer of-bad-news", "only 11 characters follow the word bearer"],
+    [(await world.sandbox.portalToken()).slice(0, 100), "this is only the beginning of a token"],
   ] as const;
   for (const [answer, said] of cases) {
     const { prompt, asked } = answering(answer, answer, answer);
     const error = await rejection(asking(world, prompt).login());
     assertEquals([error.code, asked.length], ["INVALID_PORTAL_TOKEN", 3]);
-    assertMatch(error.message, said);
-    assertEquals(/a-long/.test(error.message), false);
+    assertStringIncludes(error.message, said);
+    assertMatch(error.message, /Copy Token.*, or press Enter at the first prompt/);
+    for (const { message } of asked.slice(1)) {
+      assertStringIncludes(message, said);
+      assertMatch(message, /press Enter for user name and password:$/);
+    }
+    assertEquals(error.message.includes(answer.slice(-15)), false);
     assertEquals(world.sent.length + world.called.length, 0);
   }
 });

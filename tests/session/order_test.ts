@@ -45,9 +45,12 @@ Deno.test("after a save that failed, the session keeps its new tokens and ignore
   await other.refresh();
   // A folder with the name of the temporary file prevents the save.
   Deno.mkdirSync(`${folder}/.env.tmp/in-the-way`, { recursive: true });
-  const status = await world.session.login({ portalToken: "bearer kept-in-memory" });
+  const status = await world.session.login({ portalToken: "bearer a-token-kept-in-memory" });
   assert(status.warnings.some((it) => it.includes("kept in memory only")), status.warnings.join());
-  assertEquals(await world.session.accessToken({ minValidSeconds: 10_000 }), "kept-in-memory");
+  assertEquals(
+    await world.session.accessToken({ minValidSeconds: 10_000 }),
+    "a-token-kept-in-memory",
+  );
   assertEquals(world.session.status().source, "portal");
 });
 

@@ -21,6 +21,7 @@ const written: [string, string][] = [
   ["followed by a line break", `bearer ${BARE}\r\n`],
   ["with a no-break space after bearer", `bearer\u00a0${BARE}`],
   ["after a byte order mark", `\ufeffbearer ${BARE}`],
+  ["with invisible characters around it", `\u2060\u00adbearer\u200b ${BARE}\u200e\u2069\u{e0020}`],
   [
     "split into lines",
     `bearer ${BARE.slice(0, 20)}\r\n${BARE.slice(20, 60)}\n  ${BARE.slice(60)}`,
@@ -46,6 +47,37 @@ Deno.test("parsePortalToken() rejects a text without a token as empty", () => {
   }
 });
 
+const OPAQUE = "5f1c0de2a9b84c7f93d1";
+const [HEADER, CLAIMS, SIGNATURE] = BARE.split(".");
+
+Deno.test("parsePortalToken() reads an opaque token of 20 characters after the word bearer", () => {
+  for (const word of ["bearer", "Bearer", "BEARER", "authorization: bearer"]) {
+    assertEquals(parsePortalToken(`${word} ${OPAQUE}`), OPAQUE);
+  }
+});
+
+/** Texts that are typed or piped by mistake: each is a user name, a password or a part of a token. */
+const notPortalStrings: [what: string, text: string][] = [
+  ["a word", "hello"],
+  ["a user name that contains eyJ", "ashleyjackson"],
+  ["a user name that begins with eyJ", "eyJackson"],
+  ["an e-mail address", "bearer@example.com"],
+  ["a word after bearer", "bearer nonsense"],
+  ["an opaque token without bearer", OPAQUE],
+  ["an opaque token of 19 characters", `bearer ${OPAQUE.slice(1)}`],
+  ["the word bearer at the end", `${OPAQUE} bearer`],
+  ["a JWT whose header is not JSON", `bearer eyJ${"x".repeat(40)}.${CLAIMS}.${SIGNATURE}`],
+  ["a JWT whose claims are not JSON", `bearer ${HEADER}.${CLAIMS?.slice(1)}.${SIGNATURE}`],
+  ["a JWT without a signature", `bearer ${HEADER}.${CLAIMS}.`],
+  ["a JWT of four parts", `${BARE}.${SIGNATURE}`],
+  ["a JWT in base64 with + and /", `${HEADER}.${CLAIMS}.a+/b`],
+];
+for (const [what, text] of notPortalStrings) {
+  Deno.test(`parsePortalToken() rejects ${what}`, () => {
+    refused(text);
+  });
+}
+
 Deno.test("parsePortalToken() rejects a refresh token", () => {
   const refreshToken = `${jwt({}).split(".")[0]}.b.c.d.e`;
   assertStringIncludes(refused(`bearer ${refreshToken}`).message, "refresh token");
@@ -56,14 +88,14 @@ const long = 500_000;
 const hostile: [what: string, text: string, refusal: string | undefined][] = [
   ["blanks before the token", " ".repeat(long) + BARE, undefined],
   ["blanks in the token", `${BARE}${" ".repeat(long)}x`, "cannot occur in a token"],
-  ["quotes in the token", `a${"'".repeat(long)}b`, "cannot occur in a token"],
+  ["quotes in the token", `bearer a${"'".repeat(long)}b`, "cannot occur in a token"],
   ["line breaks in the token", BARE.replace(".", `.${"\n ".repeat(long / 2)}`), undefined],
   ["blanks after bearer", `bearer${" ".repeat(long)}x y`, "cannot occur in a token"],
   ["colons after bearer", `bearer${" :".repeat(long / 2)}`, "empty"],
   [
     "blanks after export",
     `export${" ".repeat(long)}ACCESS_TOKEN${" ".repeat(long - 99)}x`,
-    "cannot occur in a token",
+    "not a portal string",
   ],
 ];
 for (const [what, text, refusal] of hostile) {
@@ -75,8 +107,9 @@ for (const [what, text, refusal] of hostile) {
 
 Deno.test("parsePortalToken() rejects a text that is too large", () => {
   const limit = 1_048_576;
-  assertEquals(parsePortalToken("a".repeat(limit)).length, limit);
-  const { message } = refused("a".repeat(limit + 1));
+  const longest = "bearer ".padEnd(limit, "a");
+  assertEquals(parsePortalToken(longest).length, limit - "bearer ".length);
+  const { message } = refused(`${longest}a`);
   assertStringIncludes(message, "too large: 1048577 characters, and the limit is 1048576");
 });
 

@@ -89,13 +89,13 @@ Deno.test("a refresh that takes longer than three seconds is ended by login() wi
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });
   const { refresh, endWait } = await hanging(world, timeouts);
-  const login = world.session.login({ portalToken: "bearer the-later-login" });
+  const login = world.session.login({ portalToken: "bearer the-token-of-the-later-login" });
   await turns();
   assertEquals(world.session.status().source, "password");
   endWait();
   assertEquals((await refresh).code, "TIMEOUT");
   assertEquals((await login).source, "portal");
-  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-later-login");
+  assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
 });
 
 Deno.test("a refresh that is ended by login() or logout() leaves no notice", async () => {
@@ -111,7 +111,7 @@ Deno.test("a refresh that is ended by login() or logout() leaves no notice", asy
       const call = session.authFetch("/v1/whoami").catch(() => {});
       await held.arrived;
       const ended = end === "login"
-        ? session.login({ portalToken: "bearer the-later-login" })
+        ? session.login({ portalToken: "bearer the-token-of-the-later-login" })
         : session.logout({ revoke: false });
       await turns();
       timeouts.pass(PATIENCE_MS);
@@ -150,7 +150,7 @@ Deno.test("a login that is aborted just after it got the lock changes nothing", 
   };
   const { signal } = abort;
   try {
-    const login = world.session.login({ portalToken: "bearer another", signal });
+    const login = world.session.login({ portalToken: "bearer the-token-of-another-login", signal });
     assertEquals((await rejection(login)).message, "not now");
     await turns();
   } finally {
@@ -160,7 +160,11 @@ Deno.test("a login that is aborted just after it got the lock changes nothing", 
 });
 
 const SAVES: [string, (world: Portless) => Promise<unknown>, string][] = [
-  ["a login replaces", (world) => world.session.login({ portalToken: "bearer mine" }), "mine"],
+  [
+    "a login replaces",
+    (world) => world.session.login({ portalToken: "bearer my-own-token-of-this-login" }),
+    "my-own-token-of-this-login",
+  ],
   ["a refresh adopts", (world) => world.session.refresh(), "theirs"],
 ];
 for (const [what, save, expected] of SAVES) {
@@ -185,7 +189,7 @@ Deno.test("configure() with another account discards a waiting login, but not an
   const call = session.accessToken();
   await held.arrived;
   const out = session.logout();
-  const login = session.login({ portalToken: "bearer of-the-old-account" });
+  const login = session.login({ portalToken: "bearer a-token-of-the-old-account" });
   await turns();
   session.configure({ ...options, clientId: "another-client" });
   held.release();
@@ -225,7 +229,7 @@ Deno.test("a login that was called between two waiting logouts is discarded", as
   await using world = portless({ file: true });
   const { call, release } = await refreshing(world);
   const first = world.session.logout();
-  const login = world.session.login({ portalToken: "bearer between" });
+  const login = world.session.login({ portalToken: "bearer a-token-between-two-logouts" });
   await turns();
   const second = world.session.logout();
   release();

@@ -3,6 +3,7 @@ import type { Fix } from "../errors/advice.ts";
 import { inKernel } from "../errors/advice.ts";
 import { wrapped } from "../errors/lines.ts";
 import { cellLine, type LiveLine } from "./live_line.ts";
+import { withoutOuterBreaks } from "./secret.ts";
 import { readVisible } from "./terminal.ts";
 import type { World } from "./world.ts";
 
@@ -46,9 +47,9 @@ export class Questions {
   }
 
   /**
-   * Prompts the user, with hidden input for secrets. A kernel's prompt blocks the thread, so Stop
-   * can abort the signal only after the prompt. The method therefore waits briefly before it
-   * returns the answer.
+   * Prompts the user. The input for a secret is hidden, and loses the line break of a paste. A
+   * kernel's prompt blocks the thread, so Stop can abort the signal only after the prompt. The
+   * method therefore waits briefly before it returns the answer.
    *
    * @param options.notes Lines to show with the prompt.
    * @returns `null` if no prompt is possible, or if the user canceled a prompt outside a terminal.
@@ -59,7 +60,7 @@ export class Questions {
     signal?.throwIfAborted();
     const answer = await this.#answerTo(message, secret, notes);
     await untilHeard(signal);
-    return answer;
+    return answer === null || !secret ? answer : withoutOuterBreaks(answer);
   }
 
   /**

@@ -36,6 +36,26 @@ export class Secret {
   }
 }
 
+/**
+ * Removes line breaks at the beginning and the end of a secret that a person or a program entered: a
+ * paste, a file or a variable often adds one. Blanks may belong to a password and are kept.
+ */
+export function withoutOuterBreaks(text: string): string {
+  // The lookbehind keeps the running time linear.
+  return text.replace(/^[\r\n\u2028\u2029]+|(?<![\r\n\u2028\u2029])[\r\n\u2028\u2029]+$/g, "");
+}
+
+/**
+ * Says what is strange about a value that was refused, without quoting the value; `undefined` if
+ * nothing is. A copy often adds these characters, but they may also belong to the value.
+ */
+export function oddityOf(text: string): string | undefined {
+  if (/^(["'`“‘«]).*["'`”’»]$/s.test(text)) return "begins and ends with quotes";
+  // `printable()` removes invisible characters; the pattern matches blanks of other widths.
+  const isOdd = printable(text) !== text || /[^\S ]|^ | $/.test(text);
+  return isOdd ? "contains an invisible character, or a blank at its beginning or end" : undefined;
+}
+
 /** The characters of tokens, client ids and pool ids. */
 export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 

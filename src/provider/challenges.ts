@@ -8,6 +8,7 @@ import { typeError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
 import { shortened } from "../errors/lines.ts";
 import { parsedJson } from "../platform/json.ts";
+import { withoutOuterBreaks } from "../platform/secret.ts";
 
 /** A value that the answer to a challenge must contain. */
 export interface ChallengeAsk {
@@ -189,7 +190,7 @@ function listIn(text: string | undefined): string[] {
 }
 
 /**
- * Checks the answers and removes blanks from codes.
+ * Checks the answers and tidies them.
  *
  * @param takes The beginning of an error message about the answers, such as "respond() takes".
  * @throws {TypeError} If the answers do not match what the step asks for.
@@ -208,18 +209,22 @@ export function checkAnswers(
   }
   const answers = given as Readonly<Record<string, unknown>>;
   return Object.fromEntries(asks.map(({ name, choices }) => {
-    const answer = answers[name];
-    if (typeof answer !== "string" || answer.trim() === "") {
+    const value = answers[name];
+    if (typeof value !== "string" || value.trim() === "") {
       throw typeError(`${rule}; ${name} is missing or not a string`);
     }
+    const answer = tidyAnswer(name, value);
     if (choices && !choices.includes(answer)) {
       throw typeError(`${rule}; ${name} must be one of ${choices.join(", ")}`);
     }
-    return [name, tidyAnswer(name, answer)];
+    return [name, answer];
   }));
 }
 
-/** Removes the blanks with which apps show a code. Blanks in a password are kept. */
+/**
+ * Removes line breaks around an answer, and the blanks with which apps show a code. Blanks in a
+ * password are kept.
+ */
 export function tidyAnswer(name: string, answer: string): string {
-  return name.endsWith("_CODE") ? answer.replace(/\s+/g, "") : answer;
+  return name.endsWith("_CODE") ? answer.replace(/\s+/g, "") : withoutOuterBreaks(answer);
 }

@@ -10,13 +10,15 @@ import { counted } from "../errors/amounts.ts";
  * Makes the error for a refused request.
  *
  * @param login Time of the login in milliseconds since 1970, if known.
- * @param hints Further hints for the user.
+ * @param hints Further parts of the problem.
+ * @param doubts Further parts of the fix: what may be wrong with the values that were sent.
  */
 export function refusalError(
   flow: ProviderRequest["flow"],
   { outcome, attempts, retryAfterSeconds, sentAt }: SendResult,
   { authenticatedAt = sentAt }: { readonly authenticatedAt?: number | undefined } = {},
   hints: readonly string[] = [],
+  doubts: readonly string[] = [],
 ): AuthError {
   const refused = outcome.kind === "refused" ? outcome : unexpected(outcome);
   const code = hasMeaning(refused.code) ? refused.code : "REJECTED";
@@ -41,7 +43,8 @@ export function refusalError(
     parts.push(`the provider asks to wait ${counted(retryAfterSeconds, "second")}`);
   }
   const { status, providerCode, requestId, cause } = refused;
-  return new ProviderError(code, [...parts, ...hints].join("; "), fix, {
+  const steps = [fix, doubts.map((each) => `; ${each}`)].flat(2);
+  return new ProviderError(code, [...parts, ...hints].join("; "), steps, {
     attempts,
     status,
     providerCode,

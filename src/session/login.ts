@@ -4,14 +4,16 @@ import { missingFilePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
 import { countFailures } from "../provider/failed_logins.ts";
+import type { Outcome } from "../provider/protocol.ts";
+import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
 import { scriptCommand } from "../settings/permissions.ts";
-import { Secret } from "../platform/secret.ts";
+import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
-import { ENDPOINT_NAMES, type SettingName } from "../settings/options.ts";
+import { ENDPOINT_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
 import { refusalError, requestLogin, resolveProvider } from "../provider/token_request.ts";
@@ -186,8 +188,8 @@ async function loginByPassword(
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
+  let message = question;
   for (let first = true;; first = false) {
-    const message = first ? question : `User name or password rejected.\n${question}`;
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
     const result = await requestLogin(provider, username, password, world, signal);
@@ -196,11 +198,33 @@ async function loginByPassword(
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
+    const doubts = doubtsAbout(outcome, username, password, provider);
     // The user may correct a mistyped password, unless another failure could lock the account.
-    if (first && isRejected && known === undefined && !failures.nextLocks) continue;
+    if (first && isRejected && known === undefined && !failures.nextLocks) {
+      message = `${["User name or password rejected", ...doubts].join("; ")}.\n${question}`;
+      continue;
+    }
     const hints = isRejected ? [credentialSources(settings), ...failures.hints] : failures.hints;
-    throw refusalError("login", result, {}, hints);
+    throw refusalError("login", result, {}, hints, doubts);
   }
+}
+
+/** Says what is strange about the values that the provider refused, without quoting the values. */
+function doubtsAbout(
+  outcome: Outcome,
+  username: string,
+  password: Secret,
+  { clientSecret }: Provider,
+): string[] {
+  const refused: Readonly<Record<string, Record<string, string | undefined>>> = {
+    INVALID_CREDENTIALS: { "the user name": username, "the password": password.reveal() },
+    SECRET_HASH_REJECTED: { [VARIABLES.clientSecret]: clientSecret?.reveal() },
+  };
+  const values = outcome.kind === "refused" ? refused[outcome.code] : undefined;
+  return Object.entries(values ?? {}).flatMap(([what, text = ""]) => {
+    const oddity = oddityOf(text);
+    return oddity ? [`${what} ${oddity}, which may not belong to it`] : [];
+  });
 }
 
 /**

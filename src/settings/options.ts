@@ -167,7 +167,10 @@ interface Rules<Type extends string = string> {
    * set.
    */
   readonly blank?: "value if empty" | "value as an option";
-  /** Leading and trailing blanks belong to the value, and every character is allowed. */
+  /**
+   * Leading and trailing blanks, but not line breaks, belong to the value, and every character is
+   * allowed.
+   */
   readonly verbatim?: true;
   /** Converts an option that is a list to text. Default: the items, separated by commas. */
   readonly listText?: (list: readonly string[]) => string;

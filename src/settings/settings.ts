@@ -34,7 +34,7 @@ import {
 import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
-import { Secret } from "../platform/secret.ts";
+import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
 import { type FoundSetting, type Trust, trustIn } from "./trust.ts";
 
 const NO_FILE: EnvSnapshot = { exists: false, values: new Map() };
@@ -296,7 +296,7 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
 
 /** @throws {ConfigError} `INVALID_SETTING` if the value contains a control character. */
 function clean(name: SettingName, value: string): string {
-  if (SETTING_RULES[name].verbatim) return value;
+  if (SETTING_RULES[name].verbatim) return withoutOuterBreaks(value);
   const trimmed = value.trim();
   // deno-lint-ignore no-control-regex -- a control character must not reach a header or a URL
   if (/[\u0000-\u001f\u007f]/.test(trimmed)) {

@@ -108,7 +108,10 @@ deskTest("login --portal and login --username prompt only for the missing secret
   const lines = desk.portalString.replace(/.{60}/g, "$&\n");
   const pasted = ON_WINDOWS ? `${desk.portalString}\r` : `\u001b[200~${lines}\u001b[201~\r`;
   const portal = await desk.type(["login", "--portal"], [[PORTAL, pasted]]);
-  const named = await desk.type(["login", "--username", "ada"], [[PASSWORD, `${desk.password}\r`]]);
+  const password = ON_WINDOWS
+    ? `${desk.password}\r`
+    : `\u001b[200~${desk.password}\r\n\u001b[201~\r`;
+  const named = await desk.type(["login", "--username", "ada"], [[PASSWORD, password]]);
   assertStringIncludes(portal.screen, "Signed in as student");
   assertStringIncludes(named.screen, "Signed in as ada");
   for (const seen of [portal, named]) {

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Ask, createSession, type LoginOptions } from "../../mod.ts";
+import { type Ask, type AuthError, createSession, type LoginOptions } from "../../mod.ts";
 import { portless, rejection, signedIn } from "../support/portless.ts";
 
 /** Makes a prompt that records its calls, gives these answers in turn, and throws after the last. */
@@ -79,6 +79,54 @@ Deno.test("the error of a rejected login says where user name and password came 
   const { prompt } = answering("Wrong-Password-1", "Wrong-Password-2");
   const typed = await rejection(createSession({ ...rest, prompt }).login({ strategy: "password" }));
   assertMatch(typed.message, /user name.*\.env.*password.*typed/);
+});
+
+const oddValues: [what: string, value: string, said: RegExp | undefined][] = [
+  ["in quotes", '"Wrong-Password-1"', /; the password begins and ends with quotes, which/],
+  [
+    "in typographic quotes",
+    "“Wrong-Password-1”",
+    /; the password begins and ends with quotes, which/,
+  ],
+  [
+    "with a zero-width space",
+    "Wrong\u200b-Password-1",
+    /; the password contains an invisible char/,
+  ],
+  ["with a no-break space", "Wrong-Password-1\u00a0", /; the password contains an invisible char/],
+  ["with a line break inside", "Wrong-\nPassword-1", /; the password contains an invisible char/],
+  ["with a blank at its end", "Wrong-Password-1 ", /; the password contains .* a blank at its/],
+  ["with a blank inside", "Wrong Password-1", undefined],
+  ["with one quote", 'Wrong-Password-1"', undefined],
+];
+for (const [what, value, said] of oddValues) {
+  const says = said ? "says so" : "says nothing about it";
+  Deno.test(`the error of a refused password ${what} ${says}`, async () => {
+    await using world = portless();
+    // Failures are counted for each name, and after four there is no second prompt.
+    const username = crypto.randomUUID();
+    const { prompt, asked } = answering("", username, value, value);
+    const typed = await rejection(asking(world, prompt).login()) as AuthError;
+    const given = await rejection(world.session.login({ username, password: value })) as AuthError;
+    for (const error of [typed, given]) {
+      assertEquals(error.code, "INVALID_CREDENTIALS");
+      assertMatch(error.fix, said ?? /^check both, then run login\(\) again$/);
+      assertEquals(error.message.includes("Wrong"), false);
+    }
+    assertMatch(asked.at(-1)?.message ?? "", said ?? /^User name or password rejected\.\n/);
+  });
+}
+
+Deno.test("the error of a refused user name or client secret says what is strange about it", async () => {
+  await using world = portless();
+  const named = world.another({ username: "stu\u200bdent" });
+  const name = await rejection(named.login()) as AuthError;
+  assertEquals(name.code, "INVALID_CREDENTIALS");
+  assertMatch(name.fix, /; the user name contains an invisible character/);
+  const clientSecret = `'${world.options.clientSecret}'`;
+  const secret = await rejection(world.another({ clientSecret }).login()) as AuthError;
+  assertEquals(secret.code, "SECRET_HASH_REJECTED");
+  assertMatch(secret.fix, /; APP_CLIENT_SECRET begins and ends with quotes/);
 });
 
 const CANCELED: [string, LoginOptions, (string | null)[]][] = [

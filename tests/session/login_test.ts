@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
-import { linesOf, portless, rejection, signedIn } from "../support/portless.ts";
+import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
+import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
+import { variablesOf } from "../support/sandbox_env.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 Deno.test("login() with user name and password returns the status and saves the tokens in the .env", async () => {
@@ -110,6 +112,34 @@ Deno.test("login() never sends the configured password with another user name", 
   const passwords = world.sent.map((each) => each.parameters.PASSWORD);
   assert(!passwords.includes(world.options.password), "the password belongs to another name");
 });
+
+/** Passes a password to a login through one entrance. */
+const entrances: Record<string, (world: Portless, password: string) => Promise<unknown>> = {
+  "an option of the session": (world, password) => world.another({ password }).login(),
+  "an option of login()": (world, password) => world.session.login({ password }),
+  "the environment": (world, password) => {
+    const variables = variablesOf(world.sandbox.settings);
+    return withOnly({ ...variables, PASSWORD: password }, () => bareSession(world).login());
+  },
+  "the .env": (world, password) => {
+    writeLines(world, { ...variablesOf(world.sandbox.settings), PASSWORD: `"${password}"` });
+    return withOnly({}, () => bareSession(world).login());
+  },
+  "a prompt": (world, password) => {
+    const { password: _, ...rest } = world.options;
+    return createSession({ ...rest, prompt: () => password }).login({ strategy: "password" });
+  },
+};
+for (const [entrance, login] of Object.entries(entrances)) {
+  Deno.test(`a password from ${entrance} is sent without line breaks around it, but with its blanks`, async () => {
+    await using world = portless({ file: true });
+    for (const given of ["secret\r", "secret\r\n", "\n secret \n\n", "se\ncret"]) {
+      await login(world, given).catch(() => {});
+      const sent = world.sent.at(-1)?.parameters.PASSWORD;
+      assertEquals(sent, given.replace(/^\n|[\r\n]+$/g, ""));
+    }
+  });
+}
 
 Deno.test("a session from a portal string needs no provider settings and cannot be refreshed", async () => {
   await using world = portless();

@@ -5,6 +5,7 @@ import {
   BY_MAIL,
   CHALLENGE_CASES,
   type ChallengeCase,
+  NEW_PASSWORD,
   outcome,
   respondTo,
   type Turn,
@@ -12,6 +13,8 @@ import {
   USERNAME,
   worldOf,
 } from "./cases.ts";
+
+const AT_ONCE = { strategy: "environment" } as const;
 
 type World = ReturnType<typeof worldOf>;
 
@@ -88,6 +91,23 @@ for (const [way, login] of Object.entries(WAYS)) {
     });
   }
 }
+
+Deno.test("a line break that was pasted with a new password does not become part of it", async () => {
+  const pasted = `\n${NEW_PASSWORD}\r\n`;
+  const ways: ((world: World) => Promise<unknown>)[] = [
+    (world) => world.session.login({ onChallenge: () => ({ NEW_PASSWORD: pasted }) }),
+    (world) => respondTo(world.session.login(AT_ONCE), () => ({ NEW_PASSWORD: pasted })),
+    (world) => {
+      const answers = [pasted, NEW_PASSWORD];
+      return world.another({ prompt: () => answers.shift() ?? null }).login();
+    },
+  ];
+  for (const login of ways) {
+    await using world = worldOf({ challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" });
+    await login(world);
+    assertEquals(await outcome(world.session.login({ password: NEW_PASSWORD })), "valid");
+  }
+});
 
 Deno.test("login() asks again after different passwords or an invalid choice, and ends without an answer", async () => {
   const stories: [ChallengeCase["user"], (string | null)[], RegExp, string][] = [

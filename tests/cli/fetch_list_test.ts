@@ -104,6 +104,16 @@ Deno.test("fetch --list reports two addresses with the same file name before any
     assertEquals(sandbox.apiRequests, []);
   }));
 
+Deno.test("fetch --list stays fast with many blanks in a line", () =>
+  inListWorld(
+    `/v1/stations${" ".repeat(500_000)}a b${" ".repeat(9)}\n`,
+    async ({ folder, fetch }) => {
+      const { code, stderr } = await fetch();
+      assertEquals([code, stderr], [0, ""]);
+      assertEquals(filesBelow(folder), ["data/a b", "urls.txt"]);
+    },
+  ));
+
 Deno.test("fetch --list stays inside the folder if an address contains an encoded ../", () =>
   inListWorld("/v1/a%2f..%2f..%2fx\n/v1/b%5c%2e%2e%5cy\n", async ({ fetch }) => {
     const { failed } = JSON.parse((await fetch("--json")).stdout);

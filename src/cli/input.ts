@@ -21,10 +21,16 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    const shown = LOOKS_LIKE_A_PATH.test(name) ? ` ${name}` : "";
-    const problem = `Cannot read the file${shown} given with ${option}: ${reasonOf(error)}`;
-    throw new ConfigError("FILE", problem, "check the path", error);
+    throw unreadable(option, name, reasonOf(error), "check the path", error);
   }
+}
+
+function unreadable(option: string, name: string, why: string, fix: string, error?: unknown) {
+  const shown = LOOKS_LIKE_A_PATH.test(name) ? ` ${name}` : "";
+  const what = name === "-"
+    ? `standard input (${option})`
+    : `the file${shown} given with ${option}`;
+  return new ConfigError("FILE", `Cannot read ${what}: ${why}`, fix, error);
 }
 
 function reasonOf(error: unknown): string {
@@ -32,9 +38,32 @@ function reasonOf(error: unknown): string {
   return systemWords(error) ?? "the system refused to read it";
 }
 
-/** Reads the file that the option names and decodes it as text. */
+/**
+ * Reads the file that the option names as UTF-8 text. Other bytes are an error, because damaged text
+ * could be sent as a password.
+ *
+ * @throws {ConfigError} `FILE` if the file cannot be read or is not UTF-8 text.
+ */
 export async function readInputText(option: string, name: string): Promise<string> {
-  return new TextDecoder().decode(await readInput(option, name));
+  const bytes = await readInput(option, name);
+  const text = decoded(bytes);
+  // UTF-16 begins with one of two marks, or has a zero byte in each Latin letter.
+  const isUtf16 = text?.includes("\0") ?? ["fffe", "feff"].includes(bytes.subarray(0, 2).toHex());
+  if (text !== undefined && !isUtf16) return text;
+  throw unreadable(
+    option,
+    name,
+    isUtf16 ? "it is UTF-16 text, not UTF-8" : "it is not UTF-8 text",
+    'save it as UTF-8, in Windows PowerShell with "Set-Content -Encoding utf8"',
+  );
+}
+
+function decoded(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Parses the value of a numeric option. */

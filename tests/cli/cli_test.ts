@@ -175,6 +175,37 @@ Deno.test("login --portal --stdin reads the portal string", () =>
     assertEquals(world.sandbox.requests.length, 0);
   }));
 
+/** The bytes of a text, with one byte or two for each character. */
+function bytesOf(text: string, encoding: "latin1" | "utf-16le" | "utf-16be"): Uint8Array {
+  return Uint8Array.from([...text].flatMap((character) => {
+    const unit = character.charCodeAt(0);
+    if (encoding === "latin1") return [unit];
+    return encoding === "utf-16le" ? [unit & 255, unit >> 8] : [unit >> 8, unit & 255];
+  }));
+}
+
+const foreignTexts: [command: string, bytes: Uint8Array, said: RegExp][] = [
+  ["login --username ada --stdin", bytesOf("grün\n", "latin1"), /it is not UTF-8 text; save it/],
+  ["login --username ada --stdin", bytesOf("\ufeffpw\n", "utf-16le"), /it is UTF-16 text/],
+  ["login --portal --stdin", bytesOf("\ufeffbearer eyJ\n", "utf-16be"), /it is UTF-16 text/],
+  ["init --from -", bytesOf("\ufeffAPP_CLIENT_ID=client1\n", "utf-16le"), /it is UTF-16 text/],
+  ["fetch --list -", bytesOf("/v1/stations\n", "utf-16le"), /it is UTF-16 text/],
+];
+
+Deno.test("text on standard input that is not UTF-8 is named as such, and nothing is sent", () =>
+  inCliWorld(async ({ run, sandbox, signIn, envFile }) => {
+    await signIn();
+    const before = await Deno.readTextFile(envFile);
+    for (const [command, stdin, said] of foreignTexts) {
+      const { code, stdout, stderr } = await run(command.split(" "), { stdin });
+      assertEquals([code, stdout], [1, ""], stderr);
+      assertMatch(stderr, /^platform-auth: Cannot read standard input .* explain FILE\)\n$/);
+      assertMatch(stderr, said);
+    }
+    assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [1, 0]);
+    assertEquals(await Deno.readTextFile(envFile), before);
+  }));
+
 Deno.test("--env-file selects the .env, and --env-file=false keeps the session in memory", () =>
   inCliWorld(async (world) => {
     const { envFile, folder, run } = world;

@@ -22,8 +22,8 @@ export interface CommandOptions {
   flags?: readonly string[];
   /** The command line's entry point. Default: the one of this source. */
   cli?: string;
-  /** The text on standard input. Default: nothing. */
-  stdin?: string;
+  /** The text or bytes on standard input. Default: nothing. */
+  stdin?: string | Uint8Array;
   /** A script of `sh` that runs the command as `"$@"`. */
   shell?: string;
 }
@@ -83,7 +83,8 @@ export async function inCliWorld(
       const child = start(args, given);
       if (given.stdin !== undefined) {
         const writer = child.stdin.getWriter();
-        await writer.write(new TextEncoder().encode(given.stdin));
+        const { stdin } = given;
+        await writer.write(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin);
         await writer.close();
       }
       return decoded(await child.output());

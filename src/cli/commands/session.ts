@@ -1,5 +1,6 @@
 /** Commands that each call one function of the default session. */
 import type { Answer, Given } from "../command.ts";
+import { readInputText } from "../input.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
 import { AuthError, ConfigError } from "../../errors/errors.ts";
@@ -33,9 +34,8 @@ export async function runLogin(
  * a line break.
  */
 async function readSecret(): Promise<string> {
-  const text = await new Response(Deno.stdin.readable).text();
-  const line = text.replace(/\r?\n[\s\S]*$/, "");
-  if (line !== "") return line;
+  const [line] = (await readInputText("--stdin", "-")).split(/\r\n?|\n/, 1);
+  if (line) return line;
   throw new UsageError(
     "The first line of standard input is empty",
     "write the secret on the first line",

@@ -51,7 +51,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   try {
     return await printAnswer(await answerTo(args, import.meta.url), json);
   } catch (error) {
-    return report(error, json);
+    return report(error, json, args.includes("--stdin"));
   } finally {
     await linesWritten();
   }

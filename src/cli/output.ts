@@ -1,6 +1,13 @@
 import type { Answer } from "./command.ts";
 import { throwIfBug } from "../errors/bug.ts";
-import { ApiError, AuthError, CODES, ConfigError, isMisuse } from "../errors/errors.ts";
+import {
+  ApiError,
+  AuthError,
+  CODES,
+  ConfigError,
+  isMisuse,
+  type ProviderErrorCode,
+} from "../errors/errors.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";
 import { wrapped } from "../errors/lines.ts";
@@ -76,9 +83,11 @@ export function say(sentence: string): void {
 
 /**
  * Prints an error to standard error.
+ *
+ * @param isTyped Whether the user has just passed the password, so that the next one may be right.
  * @returns The exit status.
  */
-export function report(error: unknown, json: boolean): number {
+export function report(error: unknown, json: boolean, isTyped = false): number {
   // Any other error is a bug. It is thrown, so that the runtime prints its stack.
   if (!(error instanceof AuthError || error instanceof UsageError || isMisuse(error))) throw error;
   // The user canceled a prompt, so no message is needed.
@@ -89,8 +98,18 @@ export function report(error: unknown, json: boolean): number {
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
   const isRefused = error instanceof ApiError && error.status === 401;
-  return isOver || isRefused ? LOGIN_NEEDED : FAILED;
+  // A job must not send a refused password again at each run, which would lock the account.
+  const isHopeless = ACCOUNT_REFUSED.has(error.code) && !isTyped;
+  return isOver || isRefused || isHopeless ? LOGIN_NEEDED : FAILED;
 }
+
+/** Codes for which the same user name and password fail again until a person acts. */
+const ACCOUNT_REFUSED: ReadonlySet<string> = new Set<ProviderErrorCode>([
+  "INVALID_CREDENTIALS",
+  "PASSWORD_RESET_REQUIRED",
+  "USER_DISABLED",
+  "USER_NOT_CONFIRMED",
+]);
 
 /** Returns an error for `--json`. Errors of the runtime have no `toJSON()`. */
 export function asJson(error: Error): object {

@@ -5,6 +5,7 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { runQuietly, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
+import type { Failure } from "../../src/sandbox/mod.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
 /** Fails if a command shows a secret; only `token` may do so. */
@@ -250,6 +251,35 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     assertEquals(code, 3);
     assertMatch(stderr, /run platform-auth login --force .*explain CANNOT_REFRESH\)\n$/);
   }));
+
+/** A refusal by the provider in place of its usual response. */
+function refusal(name: string): Failure {
+  const body = JSON.stringify({ __type: name, message: "refused" });
+  return { at: "token", status: 400, body, times: 1 };
+}
+
+const hopeless = [
+  "NotAuthorizedException",
+  "PasswordResetRequiredException",
+  "UserNotConfirmedException",
+];
+Deno.test("a stored password that is refused ends a command with exit status 3", () =>
+  inCliWorld(async ({ run, folder, sandbox, variables }) => {
+    for (const args of [["login"], ["fetch", "/v1/stations"], ["token"]]) {
+      const { code, stdout } = await run(args);
+      assertEquals([code, stdout], [3, ""], args[0]);
+    }
+    assertEquals(sandbox.requests.map(({ status }) => status), [400, 400, 400]);
+    const PASSWORD = "Wrong-Password-1";
+    await writeEnv(folder, { ...variables, PASSWORD });
+    const kept = await Deno.readTextFile(`${folder}/.env`);
+    const { code, stderr } = await run(["login", "--json"]);
+    assertEquals([code, JSON.parse(stderr).error.code], [3, "INVALID_CREDENTIALS"]);
+    const env = { ...variables, PASSWORD };
+    assertEquals((await run(["token", "--env-file=false"], { env })).code, 3);
+    assertEquals(await Deno.readTextFile(`${folder}/.env`), kept);
+    assertEquals(sandbox.requests.length, 5, "each command sends the password once");
+  }, { failures: hopeless.map(refusal) }));
 
 const FULL = "/dev/full";
 // A separate process checks, because `deno test` may not read devices.

@@ -37,9 +37,16 @@ export function checkOf<Name extends string>(
   exercises: Readonly<Record<Name, Exercise>>,
 ): (name: Name, answer: Answer) => Promise<void> {
   return async (name, answer) => {
-    const exercise: Exercise = exercises[name];
-    await show(await replyTo(exercise, await answer));
+    const value = await answer;
+    const exercise: Exercise | undefined = Object.hasOwn(exercises, name)
+      ? exercises[name]
+      : undefined;
+    await show(exercise ? await replyTo(exercise, value) : unknown(name, Object.keys(exercises)));
   };
+}
+
+function unknown(name: string, known: readonly string[]): string {
+  return `✗ There is no exercise "${name}" in this notebook. Its exercises: ${known.join(", ")}.`;
 }
 
 async function replyTo(exercise: Exercise, answer: Answer): Promise<string> {

@@ -71,6 +71,8 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
 /** Returns the reason why a value cannot be used; `undefined` if it can be used. */
 export function valueProblem(name: string, value: string): string | undefined {
   if (!VISIBLE_ASCII.test(value)) return "it contains a space or an unusual character";
+  const isWord = /_(?:ID|SECRET)$/.test(name);
+  if (isWord && value.includes("://")) return "it is an address";
   if (!name.endsWith("_URL")) return undefined;
   const url = URL.parse(value);
   if (url === null) return `it is not ${ADDRESS.expected}`;

@@ -69,5 +69,5 @@ function decoded(bytes: Uint8Array): string | undefined {
 /** Parses the value of a numeric option. */
 export function wholeNumber(option: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError(`${option} takes a whole number`, "such as 60");
+  throw new UsageError(`${option} takes a whole number`, `write, for example, ${option} 60`);
 }

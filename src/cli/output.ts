@@ -87,7 +87,7 @@ export function say(sentence: string): void {
  * @param isTyped Whether the user has just passed the password, so that the next one may be right.
  * @returns The exit status.
  */
-export function report(error: unknown, json: boolean, isTyped: boolean): number {
+export function report(error: unknown, json: boolean, isTyped = false): number {
   // Any other error is a bug. It is thrown, so that the runtime prints its stack.
   if (!(error instanceof AuthError || error instanceof UsageError || isMisuse(error))) throw error;
   // The user canceled a prompt, so no message is needed.

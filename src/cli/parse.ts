@@ -113,12 +113,18 @@ function usageProblem(
     return value === undefined ? undefined : `${rawName} takes no value`;
   }
   const isMissing = value === undefined || (value === "" && !option.mayBeEmpty) ||
-    (!inlineValue && /^-./.test(value));
+    (!inlineValue && LOOKS_LIKE_AN_OPTION.test(value));
   if (isMissing) return `${rawName} takes a value`;
   return option.choices?.includes(value) === false
     ? `${rawName} takes ${oneOf(option.choices)}`
     : undefined;
 }
+
+/**
+ * Matches a value that is probably the next option, such as `--json` or `-o`. Other text may begin
+ * with a dash, such as a list or a negative number in the body of a call.
+ */
+const LOOKS_LIKE_AN_OPTION = /^-(?:[a-z]|-[a-z][a-z-]*(?:=.*)?)$/i;
 
 /**
  * Matches a short name. Messages repeat only such a name: any other text may be a secret that the

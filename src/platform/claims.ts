@@ -43,7 +43,9 @@ function membersIn(part: string): Record<string, unknown> | undefined {
   try {
     const bytes = Uint8Array.fromBase64(part, { alphabet: "base64url" });
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
+    return typeof value === "object" && value !== null
+      ? value as Record<string, unknown>
+      : undefined;
   } catch {
     return undefined;
   }

@@ -10,8 +10,15 @@ const PASTE_BEGINS = "\u001b[200~";
 const PASTE_ENDS = "\u001b[201~";
 const PASTE_MARKS_ON = "\u001b[?2004h";
 const PASTE_MARKS_OFF = "\u001b[?2004l";
-// deno-lint-ignore no-control-regex -- arrow and function keys arrive as escape sequences
-const SEQUENCE = /^\u001b\[[\d;]*[@-~]/;
+/**
+ * Matches what a terminal sends for an arrow or function key, or for a key that was pressed together
+ * with Alt. `\u001b[[A` is F1 on the Linux console.
+ */
+// deno-lint-ignore no-control-regex -- the sequences begin with the control character Esc
+const SEQUENCE = /^\u001b(?:\[(?:\[[A-E]|[0-?]*[ -/]*[@-~])|O[ -~]?|[^[O\u0003\u0004\u001b])/u;
+/** Matches the beginning of such a sequence. */
+// deno-lint-ignore no-control-regex -- the sequences begin with the control character Esc
+const BEGINNING = /^\u001b\[[0-?]*[ -/]*$/;
 /** The decoder's replacement for bytes that are not UTF-8. */
 const BROKEN = "\ufffd";
 /**
@@ -73,13 +80,14 @@ async function readText(lines: boolean): Promise<string | null> {
     if (count === null) return null;
     pending += decoder.decode(bytes.subarray(0, count), { stream: true });
     while (pending !== "") {
-      if (pending.startsWith("\u001b[") && !SEQUENCE.test(pending)) break;
+      // The rest arrives with the next read. A paste always ends with a sequence.
+      if (BEGINNING.test(pending) || (pasting && pending === "\u001b")) break;
       const piece = SEQUENCE.exec(pending)?.[0] ??
         String.fromCodePoint(pending.codePointAt(0) ?? 0);
       pending = pending.slice(piece.length);
       if (piece === PASTE_BEGINS) pasting = true;
       else if (piece === PASTE_ENDS) pasting = false;
-      else if (piece.startsWith("\u001b[")) continue;
+      else if (SEQUENCE.test(piece)) continue;
       else if (pasting) text += piece;
       else if (piece === "\r" || piece === "\n") {
         // Some terminals do not mark pasted text. If more input follows an empty line, the text is

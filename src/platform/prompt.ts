@@ -47,9 +47,9 @@ export class Questions {
   }
 
   /**
-   * Prompts the user, with hidden input for secrets, from which a pasted line break is removed. A kernel's prompt blocks the thread, so Stop
-   * can abort the signal only after the prompt. The method therefore waits briefly before it
-   * returns the answer.
+   * Prompts the user. The input for a secret is hidden, and loses the line break of a paste. A
+   * kernel's prompt blocks the thread, so Stop can abort the signal only after the prompt. The
+   * method therefore waits briefly before it returns the answer.
    *
    * @param options.notes Lines to show with the prompt.
    * @returns `null` if no prompt is possible, or if the user canceled a prompt outside a terminal.

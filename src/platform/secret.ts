@@ -66,6 +66,12 @@ export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 const MIN_LEAK_LENGTH = 8;
 
 /**
+ * Minimum length of a secret that is looked for. Harmless text contains most shorter ones, and a
+ * message without its text would help nobody.
+ */
+const SHORTEST_SOUGHT = 4;
+
+/**
  * Words that are common in messages and parameter names. A message with one of these words is not
  * withheld, although many passwords contain one: the word alone does not reveal the password.
  */
@@ -91,8 +97,7 @@ export function redact(text: string, secrets: readonly Secret[], maxLength = 160
 export function secretCutter(secrets: readonly Secret[]): (text: string) => string {
   const leaks = leakCheck(secrets);
   // One secret may contain another, so the longest is replaced first.
-  const whole = secrets.map((secret) => secret.reveal()).filter((text) => text !== "")
-    .toSorted((a, b) => b.length - a.length);
+  const whole = soughtIn(secrets).toSorted((a, b) => b.length - a.length);
   return (text) => {
     const rest = whole.reduce((left, secret) => left.replaceAll(secret, "[secret]"), text);
     return leaks(rest) ? WITHHELD : rest;
@@ -105,9 +110,13 @@ function oneLine(text: string): string {
   return printable(text.replace(/[\p{Cc}\u2028\u2029]+/gu, " "));
 }
 
+function soughtIn(secrets: readonly Secret[]): string[] {
+  return secrets.map((secret) => secret.reveal()).filter((it) => it.length >= SHORTEST_SOUGHT);
+}
+
 /** Returns a check whether a text repeats a secret. */
 function leakCheck(secrets: readonly Secret[]): (text: string) => boolean {
-  const forms = secrets.flatMap((secret) => formsOf(secret.reveal()))
+  const forms = soughtIn(secrets).flatMap(formsOf)
     .map((form) => ({ form, parts: partsOf(form) }));
   return (text) => {
     const readings = [text, percentDecoded(text)];
@@ -121,7 +130,8 @@ function leakCheck(secrets: readonly Secret[]): (text: string) => boolean {
 
 function formsOf(secret: string): string[] {
   const base64 = new TextEncoder().encode(secret).toBase64().replace(/=+$/, "");
-  return [...new Set([secret, oneLine(secret), base64])].filter((form) => form !== "");
+  return [...new Set([secret, oneLine(secret), base64])]
+    .filter((form) => form.length >= SHORTEST_SOUGHT);
 }
 
 function percentDecoded(text: string): string {

@@ -7,9 +7,6 @@ import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
 import { Secret } from "../platform/secret.ts";
 
-/** Minimum length of an answer that messages withhold. Shorter answers occur in harmless text. */
-const SHORTEST_HIDDEN = 4;
-
 /** The parts that each request of a further step needs. */
 export interface StepRequest {
   readonly provider: Provider;
@@ -64,9 +61,7 @@ export async function requestAnswer(
     },
   };
   const secrets = challenge.asks.filter(({ secret }) => secret)
-    .map(({ name }) => responses[name] ?? "")
-    .filter((answer) => answer.length >= SHORTEST_HIDDEN)
-    .map((answer) => new Secret(answer));
+    .map(({ name }) => new Secret(responses[name] ?? ""));
   const operation = "RespondToAuthChallenge";
   const result = await sendStep({ ...step, session }, operation, fields, [hash, ...secrets]);
   return await loginTokens(provider, result, world, signal);

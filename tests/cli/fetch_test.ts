@@ -43,6 +43,7 @@ Deno.test("fetch prints or saves the exact bytes of the response", () =>
   }));
 
 Deno.test("fetch sends the method, headers and body that its options set", async () => {
+  const bodies = ["- item", "-5", "---\na: 1", "-- a comment", "-item"];
   const seen: string[] = [];
   const tokens = new Set<string | null>();
   const echo = async (request: Request) => {
@@ -60,6 +61,7 @@ Deno.test("fetch sends the method, headers and body that its options set", async
     await fetch("-X", "PUT", "--data", "@body.json");
     await fetch("-X", "PATCH", "-d", "-");
     await fetch("--method", "DELETE");
+    for (const text of bodies) await fetch("-d", text, "-H", "content-type: text/csv");
     // Not assertEquals(), whose diff would show the tokens.
     assert(tokens.size === 1 && tokens.has(`bearer ${linesOf(envFile).ACCESS_TOKEN}`));
   });
@@ -69,6 +71,7 @@ Deno.test("fetch sends the method, headers and body that its options set", async
     'PUT,,,{"from":"file"}',
     "PATCH,,,piped",
     "DELETE,,,",
+    ...bodies.map((text) => `POST,text/csv,,${text}`),
   ]);
 });
 

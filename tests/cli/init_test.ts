@@ -231,9 +231,11 @@ terminalTest(
         [PASTE, "\r"],
         ["token endpoint", "http://provider.example\r"],
         ["must begin with https:", `${AUTH_URL}\r`],
-        ["App client id:", `${APP_CLIENT_ID}\r`],
+        ["App client id:", `${AUTH_URL}\r`],
+        ["cannot be used: it is an address. App client id:", `${APP_CLIENT_ID}\r`],
         ["App client secret (hidden", "none\r"],
-        ["User pool id:", `${USER_POOL_ID}\r`],
+        ["User pool id:", `${AUTH_URL}\r`],
+        ["cannot be used: it is an address. User pool id:", `${USER_POOL_ID}\r`],
         ["Base address", "\r"],
       ]);
       assertEnded(seen);

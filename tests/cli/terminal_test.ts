@@ -106,12 +106,14 @@ deskTest("fetch prints numbers unchanged in a terminal, and no binary data", asy
 deskTest(
   "login prompts for the user name, and shows only stars for the password",
   async (desk) => {
+    // F1 in two ways, Alt+b, Alt+Backspace and an arrow add nothing.
+    const keys = ON_WINDOWS ? "" : "\u001bOP\u001b[[A\u001bb\u001b\x7f\u001b[1;5D";
     const seen = await desk.type(["login"], [
       [FIRST, "\r"],
       [NAME, "ada\r"],
       // In pieces, each of which adds stars. Backspace removes the last letter.
       [PASSWORD, " "],
-      ["*", `${desk.password.slice(1)}é\x7f`],
+      ["*", `${keys}${desk.password.slice(1)}é\x7f${ON_WINDOWS ? "" : "\u001bO"}`],
       ["**", "\r"],
     ]);
     assertMatch(seen.screen, /Password of ada for 127\.0\.0\.1:\d+\r\n\(host set in \.env\): /);
@@ -153,12 +155,13 @@ const WRONG = crypto.randomUUID();
 /** Where the user stops a login: the key, the prompt, the answers before it, and the requests. */
 const stops: [key: string, awaited: string, before: [string, string][], sent: number][] = [
   ["\x03", FIRST, [], 0],
+  ["\x1b", FIRST, [], 0],
   ["\x04", AGAIN, [[FIRST, "\r"], [NAME, "ada\r"], [PASSWORD, `${WRONG}\r`]], 1],
 ];
 
 subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
   for (const [key, awaited, before, sent] of stops) {
-    const name = key === "\x03" ? "Ctrl-C" : "Ctrl-D";
+    const name = { "\x03": "Ctrl-C", "\x04": "Ctrl-D" }[key] ?? "Esc";
     test(`${name} at a prompt ends login quietly with exit status 130; the .env is unchanged`, () =>
       atDesk(async (desk) => {
         const text = await Deno.readTextFile(desk.envFile);

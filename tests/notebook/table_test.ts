@@ -180,6 +180,22 @@ Deno.test("table() refuses wrong values and options, and says what to do", () =>
   }
 });
 
+Deno.test("check() of an exercise lists the exercises if their name is misspelled", () =>
+  inFolder(async (cwd) => {
+    const exercises = import.meta.resolve("../../notebooks/exercises/00.ts");
+    const script = `
+    import { check } from "${exercises}";
+    await check("warmst", 1);
+    await check("toString", undefined);
+    await check("warmest", undefined);`;
+    const { code, stdout, stderr } = await runScript(script, { cwd, flags: ["--no-check"] });
+    assertEquals([code, stderr], [0, ""]);
+    assertMatch(
+      stdout,
+      /^✗ There is no exercise "warmst" .*\bwarmest\b[^]*"toString"[^]*… Your turn/,
+    );
+  }));
+
 Deno.test("table() and show() print text in a script", () =>
   inFolder(async (cwd) => {
     const [module, errors] = ["notebook/mod.ts", "errors/errors.ts"]

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fc } from "../support/property.ts";
-import { redact, Secret } from "../../src/platform/secret.ts";
+import { redact, Secret, secretCutter } from "../../src/platform/secret.ts";
 
 const TEXT = "correct-horse-battery-staple";
 const WITHHELD = "[withheld: it repeats a secret]";
@@ -28,10 +28,19 @@ Deno.test("redact() makes one short line without control characters", () => {
 });
 
 Deno.test("redact() withholds a text that contains a short secret, but not a similar text", () => {
-  const secrets = [new Secret(TEXT), new Secret("pw1"), new Secret("")];
-  assertEquals(redact("it was pw1", secrets), WITHHELD);
-  for (const text of ["", "correct", "a battery of horses", "pw 1"]) {
+  const secrets = [new Secret(TEXT), new Secret("pw12"), new Secret("")];
+  assertEquals(redact("it was pw12", secrets), WITHHELD);
+  for (const text of ["", "correct", "a battery of horses", "pw 12"]) {
     assertEquals(redact(text, secrets), text);
+  }
+});
+
+Deno.test("a secret of fewer than four characters does not change a message", () => {
+  const message = "Incorrect username or password.";
+  for (const short of ["a", "or", "ass", "e\u200b\u200b\u200b", "\u200b".repeat(5)]) {
+    const secrets = [new Secret(short), new Secret(TEXT)];
+    assertEquals(redact(message, secrets), message);
+    assertEquals(secretCutter(secrets)(`${message} ${TEXT}`), `${message} [secret]`);
   }
 });
 

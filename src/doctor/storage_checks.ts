@@ -9,14 +9,14 @@ import {
   mayRunGit,
   untrackCommand,
 } from "../platform/git.ts";
-import { infoAt, realPath } from "../platform/file_info.ts";
+import { infoAt, isMounted, realPath } from "../platform/file_info.ts";
 import { displayPath } from "../platform/paths.ts";
 import { remove } from "../platform/replace_file.ts";
 import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { Notices } from "../session/notices.ts";
 import type { TokenStore } from "../session/store.ts";
-import { grantsOthers, missingFilePermission } from "../settings/env_file.ts";
+import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
@@ -35,11 +35,16 @@ export const STORAGE_CHECKS: Checks = {
     const place = displayPath(tokenFile);
     const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const temporary = `${realPath(tokenFile)}.${crypto.randomUUID()}.tmp`;
+    const real = realPath(tokenFile);
+    const temporary = `${real}.${crypto.randomUUID()}.tmp`;
+    let made: Deno.FileInfo | undefined;
     // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
       onDisk(place, () => {
-        Deno.openSync(temporary, { write: true, createNew: true }).close();
+        {
+          using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
+          made = file.statSync();
+        }
         remove(temporary);
       }));
     if (unwritable) {
@@ -50,7 +55,15 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
-    if (grantsOthers(infoAt(tokenFile)?.mode ?? null)) {
+    if (made && isMounted(real, temporary, made)) {
+      return warn(
+        `Cannot write ${place}: ${MOUNTED.reason}, so the session is in memory only`,
+        MOUNTED.fix,
+      );
+    }
+    if (grantsOthers(infoAt(tokenFile)?.mode)) {
+      const { problem, fix } = openFile(place);
+      if (grantsOthers(made?.mode)) return warn(problem, fix);
       return warn(
         `other users of this computer can read ${place}`,
         `run: chmod 600 ${tokenFile}`,

@@ -4,12 +4,14 @@ import {
   grantsOthers,
   isBeingWritten,
   lockEnvFile,
+  openFile,
   readEnvFile,
   readSettledEnvFile,
   updateEnvFile,
 } from "../settings/env_file.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { accountOf } from "../platform/claims.ts";
+import { infoAt } from "../platform/file_info.ts";
 import { Secret } from "../platform/secret.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import type { FileLock } from "../platform/lock.ts";
@@ -143,13 +145,19 @@ export class EnvStore implements TokenStore {
         !TOKEN_KEYS.some((key) => values.has(key)));
   }
 
-  #reportMode(mode: number | undefined): void {
-    if (!grantsOthers(mode)) return this.session.notices.clear("FILE_WAS_OPEN");
-    this.session.notices.set(
-      "FILE_WAS_OPEN",
-      `${this.path} could be read by other users of this computer`,
-      "the file is private now",
-    );
+  /** @param before The mode before the save; `undefined` if the file is new. */
+  #reportMode(before: number | undefined): void {
+    const wasPrivate = before !== undefined && !grantsOthers(before);
+    const isOpen = !wasPrivate && grantsOthers(infoAt(this.path)?.mode);
+    this.session.notices.replace({
+      FILE_IS_OPEN: isOpen ? openFile(this.path) : undefined,
+      FILE_WAS_OPEN: !isOpen && grantsOthers(before)
+        ? {
+          problem: `${this.path} could be read by other users of this computer`,
+          fix: "the file is private now",
+        }
+        : undefined,
+    });
   }
 }
 

@@ -13,6 +13,8 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * - `FILE_UNREADABLE`: The .env exists but cannot be read, so its settings and tokens are not used.
  * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
  *   private.
+ * - `FILE_IS_OPEN`: Other users of this computer can read the .env, because its disk does not let a
+ *   file be made private.
  * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without the
  *   lock.
  * - `STORED_IGNORED`: The .env or the store contains tokens of another app client or user, or text
@@ -46,6 +48,7 @@ export type NoticeCode =
   | "NOT_SAVED"
   | "FILE_UNREADABLE"
   | "FILE_WAS_OPEN"
+  | "FILE_IS_OPEN"
   | "LOCK_BUSY"
   | "STORED_IGNORED"
   | "ENVIRONMENT_IGNORED"
@@ -71,6 +74,8 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   FILE_UNREADABLE: "The .env exists but cannot be read, so its settings and tokens are not used.",
   FILE_WAS_OPEN:
     "Other users of this computer could read the .env until this save made it private.",
+  FILE_IS_OPEN:
+    "Other users of this computer can read the .env, because its disk does not let a file be made private.",
   LOCK_BUSY:
     "Another process held the lock for too long, so this process refreshed without the lock.",
   STORED_IGNORED:

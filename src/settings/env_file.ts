@@ -143,7 +143,7 @@ interface UpdateOptions {
 
 /**
  * Sets or removes (`undefined`) keys in a `.env` atomically: every reader, even after a crash, sees
- * either the old or the new file. Afterwards, the file has the mode 0600.
+ * either the old or the new file. Afterwards, the file has the mode 0600, if its disk has modes.
  *
  * @param file The result of `lockEnvFile()`.
  * @param locked Whether the caller holds the lock. Without the lock, the temporary file has a
@@ -176,7 +176,7 @@ export async function updateEnvFile(
       // editor were writing it.
       const next = edited === "" ? "\n" : edited;
       if (edited === text) {
-        if (grantsOthers(mode)) Deno.chmodSync(real, 0o600);
+        if (grantsOthers(mode)) makePrivate(real);
         return mode;
       }
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
@@ -193,6 +193,23 @@ export async function updateEnvFile(
     }
   } catch (error) {
     throw asConfigError("write", path, error);
+  }
+}
+
+/** The notice about a file that stays open to other users, although it was made private. */
+export function openFile(path: string): { readonly problem: string; readonly fix: string } {
+  return {
+    problem: `other users of this computer can read ${path}, and its disk cannot make it private`,
+    fix: "set AUTH_ENV_FILE (envFile) to a file on another disk",
+  };
+}
+
+/** Sets the mode 0600, if possible: some disks have no modes. */
+function makePrivate(path: string): void {
+  try {
+    Deno.chmodSync(path, 0o600);
+  } catch (error) {
+    throwIfBug(error);
   }
 }
 
@@ -309,7 +326,14 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
 }
 
-function systemFault(error: unknown): { reason: string; fix: string } {
+/** What to do with a `.env` that a container mounts as a single file. */
+export const MOUNTED = {
+  reason: "it is mounted as a single file, which cannot be replaced",
+  fix: "mount its folder instead of the file",
+} as const;
+
+function systemFault(error: unknown): { readonly reason: string; readonly fix: string } {
+  if (systemWords(error)?.endsWith("(os error 16)")) return MOUNTED;
   if (isInUse(error)) {
     return {
       reason:

@@ -4,7 +4,17 @@ import type { Session } from "../../mod.ts";
 import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
-import { fill, frozen, noFreezing, noTinyDisk, onTinyDisk } from "../support/disks.ts";
+import {
+  fill,
+  frozen,
+  mounted,
+  noFreezing,
+  noModelessDisk,
+  noMounts,
+  noTinyDisk,
+  onTinyDisk,
+  withoutModes,
+} from "../support/disks.ts";
 
 const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
 
@@ -19,7 +29,7 @@ async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
     assertEquals([state, warnings.length], ["valid", 1], warnings.join("\n"));
     assertMatch(
       warnings[0] ?? "",
-      /kept in memory only: Cannot (write|use) .*; (check|close|create|name|save) /,
+      /kept in memory only: Cannot (write|use) .*; (check|close|create|mount|name|save) /,
     );
     assertMatch(warnings[0] ?? "", why);
   }
@@ -87,6 +97,40 @@ subject(NOT_ON_WINDOWS, "read-only files, and modes", (test) => {
     const { stdout } = await inFolder((cwd) => runScript(script, { cwd, flags: ["-A"] }));
     assertEquals(stdout, "600\n600\n");
   });
+});
+
+Deno.test({
+  ...needing(noMounts, "a session stays in memory while the .env is mounted as a single file"),
+  async fn() {
+    await using world = portless({ file: true });
+    Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
+    await mounted(world.envFile, async () => {
+      assertEquals((await world.session.login()).state, "valid");
+      const why = /it is mounted as a single file, which cannot be replaced; mount its folder/;
+      await assertMemoryOnly(world.session, why);
+      assertEquals(Deno.readTextFileSync(world.envFile), MINE);
+      assertEquals(namesIn(folderOf(world.envFile)), [".env", ".env.lock"]);
+    });
+    await assertSavedAgain(world, world.session, world.envFile);
+  },
+});
+
+Deno.test({
+  ...needing(noModelessDisk, "a save warns that the disk cannot make the .env private"),
+  async fn() {
+    await using world = portless({ file: true });
+    for (const text of [undefined, MINE]) {
+      if (text !== undefined) Deno.writeTextFileSync(world.envFile, text);
+      await withoutModes(folderOf(world.envFile), async () => {
+        const session = world.another();
+        for (const save of [session.login, session.refresh]) {
+          const codes = (await save()).notices.map(({ code, level }) => `${code} ${level}`);
+          assertEquals(codes, ["FILE_IS_OPEN warning"]);
+          assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o666);
+        }
+      });
+    }
+  },
 });
 
 Deno.test("the next save recreates a deleted .env", async () => {

@@ -30,6 +30,22 @@ export const noTinyDisk: Lack | undefined = TINY_DISK === undefined
   ? await tried("mount", mountArgs, (folder) => must("umount", folder))
   : undefined;
 
+/** The missing requirement of {@linkcode mounted}, if any. */
+export const noMounts: Lack | undefined = await tried(
+  "mount",
+  (folder) => ["--bind", folder, folder],
+  (folder) => must("umount", folder),
+);
+
+const MODELESS = ["-p", "a+rwX", "--chmod-ignore"];
+
+/** The missing requirement of {@linkcode withoutModes}, if any. */
+export const noModelessDisk: Lack | undefined = await tried(
+  "bindfs",
+  (folder) => [...MODELESS, folder, folder],
+  (folder) => must("umount", folder),
+);
+
 /** The missing requirement of {@linkcode frozen}, if any. */
 export const noFreezing: Lack | undefined = await tried(
   "chattr",
@@ -54,6 +70,29 @@ export async function onTinyDisk(work: (folder: string) => Promise<void>): Promi
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Mounts a copy of a file, on another disk, over the file during the work, as containers do. */
+export async function mounted(path: string, work: () => Promise<void>): Promise<void> {
+  await onTinyDisk(async (disk) => {
+    await Deno.copyFile(path, `${disk}/copy`);
+    await must("mount", "--bind", `${disk}/copy`, path);
+    try {
+      await work();
+    } finally {
+      await must("umount", path);
+    }
+  });
+}
+
+/** Makes all files in a folder readable for all users during the work, whatever their mode is. */
+export async function withoutModes(folder: string, work: () => Promise<void>): Promise<void> {
+  await must("bindfs", ...MODELESS, folder, folder);
+  try {
+    await work();
+  } finally {
+    await must("umount", folder);
   }
 }
 

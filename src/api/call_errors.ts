@@ -4,7 +4,7 @@ import type { CallSecrets } from "./call_secrets.ts";
 import { charsetOf, isKnownCharset, isText, lenientText } from "./charset.ts";
 import { fixOfStatus, isUnknownPath, messageIn } from "./error_response.ts";
 import { isPage, pageText } from "./pages.ts";
-import { detourOf } from "./redirects.ts";
+import { CORRECT_THE_ADDRESS, detourOf } from "./redirects.ts";
 import type { ApiRequest } from "./request.ts";
 import type { Advice, Fix } from "../errors/advice.ts";
 import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
@@ -19,8 +19,6 @@ const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-
 export const NOT_THE_API =
   "something in front of the API responded: check API_BASE_URL, the path and any proxy";
 
-const WRITE_AS_REDIRECTED =
-  "check API_BASE_URL and the path: a missing or additional slash at its end, for example, causes such a redirect";
 const ASK_FOR_ACCESS =
   "try again; if it persists, check API_BASE_URL and the path, or ask the support channel of your subscription";
 
@@ -97,7 +95,7 @@ export class CallErrors {
     }
     // The token was not rejected, so neither a login nor a permission can help.
     if ([401, 403].includes(response.status) && detourOf(response)) {
-      return this.#isFromApi(response) ? WRITE_AS_REDIRECTED : ASK_FOR_ACCESS;
+      return this.#isFromApi(response) ? CORRECT_THE_ADDRESS : ASK_FOR_ACCESS;
     }
     return fixOfStatus(response, said, retryAfterMs(response.headers, api.timing.now()));
   }

@@ -6,6 +6,10 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 /** Headers that are not sent to another origin. */
 const PRIVATE_HEADERS = ["authorization", "proxy-authorization", "cookie"];
 
+/** The fix for a redirect that leads from the API to the API. */
+export const CORRECT_THE_ADDRESS =
+  "check API_BASE_URL and the path: a missing or additional slash at its end, for example, causes such a redirect";
+
 /** A request that received a redirect. */
 export interface SentRequest {
   readonly address: string;
@@ -71,7 +75,9 @@ export async function follow(
           "UNTRUSTED_ORIGIN",
           `${what} to ${target.origin} (the API received the request, but the body is not sent to another ` +
             "origin)",
-          "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",
+          target.host === start.host
+            ? CORRECT_THE_ADDRESS
+            : "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",
         );
       }
       for (const name of PRIVATE_HEADERS) headers.delete(name);

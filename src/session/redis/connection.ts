@@ -1,4 +1,3 @@
-import { throwIfBug } from "../../errors/bug.ts";
 import { onAbort } from "../../platform/abort.ts";
 import { networkReason } from "../../platform/transport.ts";
 import { loadPackage } from "../../platform/packages.ts";
@@ -152,8 +151,14 @@ const KNOWN: readonly KnownError[] = [
 ];
 
 /** The fix for a response that does not come from a Redis server. */
-export const CHECK_SERVER =
+const CHECK_SERVER =
   "check that AUTH_STORE is the address of a Redis (6.2 or later) or Valkey server, and try again";
+
+/** Makes the error for a response that does not come from a Redis server. */
+export function notRedis(cause?: unknown): Unreachable {
+  const problem = "the server at this address is not a Redis server";
+  return new Unreachable(problem, { cause, fix: CHECK_SERVER });
+}
 
 /**
  * Explains an error of the client. The client's own message is not shown, because it may contain
@@ -165,10 +170,9 @@ function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   // An error of the server begins with a word in capital letters.
   const name = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (name === undefined) {
+    // The client fails with all kinds of errors if it cannot read the server's response.
     const { isKnown, words, fix } = networkReason(error);
-    if (!isKnown) throwIfBug(error);
-    const why = isKnown ? words : "the connection was refused or lost";
-    return new Unreachable(why, { cause: error, fix });
+    return isKnown ? new Unreachable(words, { cause: error, fix }) : notRedis(error);
   }
   const known = KNOWN.find(({ pattern }) => pattern.test(message));
   if (known) {

@@ -56,11 +56,12 @@ export function storeAddress(settings: Settings): StoreAddress {
 function urlIn(text: string): URL | undefined {
   const url = URL.parse(text);
   if (url === null || !/^rediss?:$/.test(url.protocol)) return undefined;
-  if (url.hostname === "" || url.search !== "" || !/^(\/\d*)?$/.test(url.pathname)) {
-    return undefined;
-  }
+  // For schemes like `redis:`, the URL parser also accepts text such as %20 as a host.
+  const isHost = /^([\w.-]+|\[[\da-f:.]+\])$/i.test(url.hostname);
+  if (!isHost || url.search !== "" || !/^(\/\d*)?$/.test(url.pathname)) return undefined;
   try {
-    decodeURIComponent(url.username + url.password + url.hash);
+    // Each part is decoded on its own: two halves of a character would be valid together.
+    [url.username, url.password, url.hash].forEach(decodeURIComponent);
     return url;
   } catch {
     return undefined;

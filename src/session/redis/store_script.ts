@@ -1,4 +1,4 @@
-import { CHECK_SERVER, type Connection, Unreachable } from "./connection.ts";
+import { type Connection, notRedis } from "./connection.ts";
 import { REFRESH_DAYS } from "../../provider/tokens.ts";
 
 /** The record of a session in the store. The record with the highest number is the latest. */
@@ -33,13 +33,16 @@ const KEEP_MS = REFRESH_DAYS * 86_400_000;
 /**
  * In one atomic step, stores the record if it is later than the stored record, takes or releases
  * the lock, and returns the latest record. The step can safely be repeated, because the lock is
- * granted again to the same owner. Stored text that this module cannot have written is replaced.
+ * granted again to the same owner. Stored text that this module cannot have written is replaced,
+ * such as a number that is 95 years ahead of the server's time: no later number would be accepted.
  */
 const SCRIPT = `
 local stored = redis.call('GET', KEYS[1]) or ''
 local number, data = stored:match('^([%d.]+) (.*)$')
 number = tonumber(number)
-if not number or number > 1e15 then number, data = 0, stored end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if not number or number > now + 3e12 then number, data = 0, stored end
 if tonumber(ARGV[1]) > number then
   number, data = tonumber(ARGV[1]), ARGV[2]
   redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. data, 'PX', ARGV[3])
@@ -52,8 +55,6 @@ if ARGV[5] ~= '0' and (holder or owner) == owner then
 elseif holder == owner then
   redis.call('DEL', KEYS[2])
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 return { string.format('%.1f', number), data, now, held }`;
 
 /**
@@ -69,11 +70,8 @@ export async function exchange(
 ): Promise<Answer> {
   const words = [number, data, KEEP_MS, owner, lockMs].map(String);
   const reply = await connection.run(SCRIPT, [name, `${name}:lock`], words, limitMs);
-  if (!Array.isArray(reply) || reply.length !== 4) {
-    throw new Unreachable("the server at this address is not a Redis server", {
-      fix: CHECK_SERVER,
-    });
-  }
-  const [latest, content, now, held] = reply;
+  const [latest, content, now, held] = Array.isArray(reply) ? reply : [];
+  const isText = typeof latest === "string" && typeof content === "string";
+  if (!isText || !Number.isFinite(Number(latest)) || typeof now !== "number") throw notRedis();
   return { kept: { number: Number(latest), data: content }, now, isHeld: held === 1 };
 }

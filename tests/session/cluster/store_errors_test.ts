@@ -62,6 +62,9 @@ const CHANGES = [
   `record:match('^%S+') .. ' {"ACCESS_TOKEN":"a-token","AUTH_SESSION":5}'`,
   "'else'",
   RAISED,
+  // No later number would be accepted.
+  "record:gsub('^%S+', '1000000000000000')",
+  "record:gsub('^%S+', '99999999999999')",
 ];
 
 clusterTest(
@@ -90,30 +93,51 @@ clusterTest(
     }
     assertEquals((await session().login()).warnings, []);
     assertEquals(await call(session()), 200);
+    // Other machines see the next changes.
+    await session().refresh();
+    await session().login({ force: true });
+    const { accessToken } = session();
+    assertEquals(await accessToken(), await session().accessToken());
   },
 );
 
-Deno.test("the error says that the server is not a Redis server", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const answering = (async () => {
-    for await (const client of listener) {
-      (async () => {
-        const decoder = new TextDecoder();
-        for await (const chunk of client.readable) {
-          const commands = decoder.decode(chunk).match(/\*\d+\r\n/g) ?? [];
-          await client.write(new TextEncoder().encode("+OK\r\n".repeat(commands.length)));
-        }
-      })().catch(() => {});
-    }
-  })();
-  await using world = portless({ session: { timeout: patient } });
-  const session = world.another({ store: `redis://127.0.0.1:${listener.addr.port}` });
-  const error = await rejection(session.accessToken());
-  listener.close();
-  await answering;
-  assertEquals(error.code, "STORE_UNREACHABLE");
-  assertMatch(
-    error.message,
-    /: the server at this address is not a Redis server; check that AUTH_STORE is the address of a Redis \(6\.2 or later\) or Valkey server, and try again/,
-  );
-});
+const OK = "+OK\r\n";
+/** Responses of a server that is not a Redis server: to the script, and to other commands. */
+const ODD_ANSWERS: Record<string, [toScript: string, toOthers: string]> = {
+  "a word": [OK, OK],
+  "four words": [`*4\r\n${OK.repeat(4)}`, OK],
+  "a record that is not text": ["*4\r\n$3\r\n1.0\r\n*1\r\n+x\r\n:1\r\n:0\r\n", OK],
+  "a time that is not a number": ["*4\r\n$3\r\n1.0\r\n+x\r\n+now\r\n:0\r\n", OK],
+  "deep lists": ["*1\r\n".repeat(50_000), OK],
+  "deep lists at once": ["*1\r\n".repeat(50_000), "*1\r\n".repeat(50_000)],
+  "a list of a wrong length": ["*-7\r\n", OK],
+  "no Redis protocol": ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"],
+};
+for (const [what, [toScript, toOthers]] of Object.entries(ODD_ANSWERS)) {
+  Deno.test(`a server that answers with ${what} is reported as not a Redis server`, async () => {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const answering = (async () => {
+      for await (const client of listener) {
+        (async () => {
+          const decoder = new TextDecoder();
+          for await (const chunk of client.readable) {
+            const text = decoder.decode(chunk, { stream: true });
+            const commands = text.match(/(?<=\*\d+\r\n\$\d+\r\n)[A-Z]+/g) ?? [];
+            const answers = commands.map((name) => name === "EVAL" ? toScript : toOthers).join("");
+            await client.write(new TextEncoder().encode(answers));
+          }
+        })().catch(() => {});
+      }
+    })();
+    await using world = portless({ session: { timeout: patient } });
+    const session = world.another({ store: `redis://127.0.0.1:${listener.addr.port}` });
+    const error = await rejection(session.accessToken());
+    listener.close();
+    await answering;
+    assertEquals(error.code, "STORE_UNREACHABLE", Deno.inspect(error));
+    assertMatch(
+      error.message,
+      /: the server at this address is not a Redis server; check that AUTH_STORE is the address of a Redis \(6\.2 or later\) or Valkey server, and try again/,
+    );
+  });
+}

@@ -18,6 +18,11 @@ const CASES: [what: string, options: SessionOptions, message: RegExp, code?: str
   ["a store address without a scheme", { store: "127.0.0.1:6379" }, NO_ADDRESS],
   ["a query in the store address", { store: `${LOCAL}/0?password=Gehe1m` }, NO_ADDRESS],
   ["an unescaped % in the store address", { store: "redis://:Gehe1m%word@127.0.0.1" }, NO_ADDRESS],
+  ["a blank as the host of the store", { store: "redis://%20:1" }, NO_ADDRESS],
+  ["an escaped % in the host of the store", { store: "redis://%25E0%25A4:1" }, NO_ADDRESS],
+  ["half a character as the user of the store", {
+    store: "redis://%C3:%A9Gehe1m@127.0.0.1",
+  }, NO_ADDRESS],
   [
     "a remote store without encryption",
     { store: "redis://10.1.2.3" },

@@ -33,6 +33,8 @@ Deno.test("every flag in the documents is used in a test", () => {
     "--allow-run=git",
     // Tested in tests/project/release.
     "--allow-import=<host>",
+    // Tested in tests/settings/env_location_test.ts.
+    "--allow-sys=uid",
   ]);
   for (const path of DOCUMENTS) {
     for (const [flag] of documentText(path).matchAll(/--allow-[a-z]+(=[^\s`]+)?/g)) {

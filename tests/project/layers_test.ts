@@ -77,7 +77,11 @@ const LAYERS = [
 ];
 
 function layerOf(path: string): number {
-  return LAYERS.findIndex((layer) => layer.endsWith("/") ? path.startsWith(layer) : path === layer);
+  const at = LAYERS.findIndex((layer) =>
+    layer.endsWith("/") ? path.startsWith(layer) : path === layer
+  );
+  assert(at >= 0, `${path} is in no layer`);
+  return at;
 }
 
 function programOf(path: string): string {

@@ -5,6 +5,7 @@ import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
 import { needing, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { fill, frozen, noFreezing, noTinyDisk, onTinyDisk } from "../support/disks.ts";
+import { until } from "../support/until.ts";
 
 const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
 
@@ -182,7 +183,7 @@ Deno.test("without file locks, each session refreshes on its own, and every save
     const answers = world.hold();
     const work = sessions.map((each) => each.accessToken());
     await answers.arrived;
-    while (world.refreshes() < 2) await new Promise((done) => setTimeout(done));
+    await until(() => world.refreshes() === 2);
     answers.release();
     const tokens = await Promise.all(work);
     assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type Session } from "../mod.ts";
+import { namesIn } from "./support/child_deno.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { linesOf, portless, rejection, signedIn } from "./support/portless.ts";
@@ -108,14 +109,16 @@ Deno.test("saving tokens makes a .env private if others could read it, and repor
 Deno.test("createSession() keeps the session in memory unless a file is given", async () => {
   await using world = portless();
   const { envFile: _, ...unnamed } = world.options;
-  const before = [...Deno.readDirSync(".")].map((entry) => entry.name).sort();
+  // Other tests write other files into the same working folder.
+  const envFiles = () => namesIn(".").filter((name) => name.startsWith(".env"));
+  const before = envFiles();
   await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {
     const session = createSession(unnamed);
     const status = await session.login();
     assertEquals(status.envFile, undefined);
   });
-  assertEquals([...Deno.readDirSync(".")].map((entry) => entry.name).sort(), before);
-  assertEquals([...Deno.readDirSync(world.envFile.replace(/[\\/]\.env$/, ""))], []);
+  assertEquals(envFiles(), before);
+  assertEquals(namesIn(world.envFile.replace(/[\\/]\.env$/, "")), []);
 });
 
 Deno.test("createSession() neither uses nor sets tokens in the environment", async () => {

@@ -1,1 +1,1 @@
-import "npm:zod@^4";
+import "npm:zod@4.6.7";

@@ -1,5 +1,5 @@
 // This import has only types. The first plot loads the package.
-import type * as Plot from "npm:@observablehq/plot@^0.6";
+import type * as Plot from "npm:@observablehq/plot@0.6.17";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
 import { escapeHtml, printable } from "../errors/escape.ts";

@@ -3,7 +3,7 @@
  * schemas that it needs. The schema library may have to be downloaded, so this file is loaded
  * before anything is sent.
  */
-import * as z from "npm:zod@^4/mini";
+import * as z from "npm:zod@4.6.7/mini";
 import type {
   IssuedChallenge,
   IssuedTokens,

@@ -143,7 +143,7 @@ const PACKAGE_UNAVAILABLE: SettingsFault = {
   settings: [],
   problem: "a package that this module needs is not in Deno's cache and cannot be fetched, so " +
     "nothing was sent",
-  fix: "connect this computer to the network and run `deno cache npm:zod@^4`, then try again",
+  fix: "connect this computer to the network and run `deno cache npm:zod@4.6.7`, then try again",
 };
 
 function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigError {

@@ -4,6 +4,7 @@ import { inFolder, namesIn } from "../support/child_deno.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { testNeeding } from "../support/needs.ts";
+import { until } from "../support/until.ts";
 
 interface BatchWorld extends Portless {
   readonly folder: string;
@@ -221,11 +222,11 @@ Deno.test("downloadAll() waits for another download of the same file and keeps t
     async (world) => {
       const items = world.items(5);
       const other = world.session.download("/0", `${world.folder}/0`);
-      while (world.asked.length === 0) await later();
+      await until(() => world.asked.length > 0);
       const pausing = world.another({ sleep: later });
       await pausing.login();
       const running = pausing.downloadAll(items);
-      while (wholeIn(world.folder).length < 4) await later();
+      await until(() => wholeIn(world.folder).length === 4);
       first.resolve();
       await other;
       const { saved, kept } = await running;
@@ -249,7 +250,7 @@ test("downloadAll() pauses all downloads after a 429 with Retry-After", async (p
   });
   await session.login();
   const running = session.downloadAll(world.items(40));
-  while (pauses.length === 0) await later();
+  await until(() => pauses.length > 0);
   for (let turns = 0; turns < 20; turns++) await later();
   assertEquals(pauses, [30_000]);
   assert(world.asked.length < 12, `${world.asked.length}`);
@@ -330,7 +331,7 @@ test(
   async (world) => {
     const own = new AbortController();
     const running = world.all(world.items(6), { signal: own.signal });
-    while (wholeIn(world.folder).length < 5) await later();
+    await until(() => wholeIn(world.folder).length === 5);
     own.abort(new Error("enough"));
     assertEquals((await rejection(running)).message, "enough");
     const { counts } = await world.all(world.items(6));

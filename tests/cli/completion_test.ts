@@ -88,7 +88,7 @@ Deno.test("every completion script names every command and option", async () => 
     for (const [name, command] of Object.entries(COMMANDS)) {
       assert(script.includes(name), `${shell} ${name}`);
       for (const option of Object.keys(command.options)) {
-        assert(script.includes(option), `${shell} ${name} ${option}`);
+        assert(script.includes(`--${option}`), `${shell} ${name} ${option}`);
       }
     }
   }

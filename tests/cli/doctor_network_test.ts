@@ -15,6 +15,7 @@ import {
 import { withEnvironment } from "../support/environment.ts";
 import { portless, type TestOptions, testSession } from "../support/portless.ts";
 import { errorAnswer, refusedConnection } from "../support/answers.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
 import { serveLocal } from "../support/local_server.ts";
 
 const { authUrl: _, ...WITHOUT_PROVIDER } = SETTINGS;
@@ -196,6 +197,7 @@ Deno.test("doctor() sends the token neither to a redirect's target nor to a forb
 });
 
 Deno.test("doctor() reports an AUTH_URL or API_BASE_URL that is the address of a portal", async () => {
+  using _ = heldTimeouts();
   await using sandbox = await startSandbox();
   const { portalUrl } = sandbox;
   const settings = { ...sandbox.settings, authUrl: portalUrl, apiBaseUrl: portalUrl };

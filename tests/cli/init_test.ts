@@ -257,7 +257,7 @@ terminalTest(
       assertEnded(seen);
       const { clientId, userPoolId } = desk.sandbox.settings;
       const [head = ""] = seen.screen.split("Wrote .env");
-      assertEquals(repeatedPart(head, [clientId, userPoolId, "Dear Ada"]), undefined);
+      assertEquals(repeatedPart(head, [clientId, userPoolId, "REQ-2026-0000123456"]), undefined);
       assertEquals(repeatedPart(seen.screen, [SECRET]), undefined);
       assertEquals(settingsIn(desk), desk.settings);
     }),

@@ -39,9 +39,11 @@ async function withSandbox(
   await using sandbox = command(cwd, ...args).spawn();
   const error = new Response(sandbox.stderr).text();
   let printed = "";
+  let isDone = false;
   for await (const text of sandbox.stdout.pipeThrough(new TextDecoderStream())) {
     printed += text;
-    if (!printed.includes("Ctrl+C")) continue;
+    if (isDone || !printed.includes("Ctrl+C")) continue;
+    isDone = true;
     await work?.();
     sandbox.kill(signal);
   }

@@ -3,6 +3,7 @@ import type { Session } from "../../mod.ts";
 import { idleTimeout } from "../../src/platform/idle.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { rejection, signedIn } from "../support/portless.ts";
+import { until } from "../support/until.ts";
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
@@ -101,7 +102,7 @@ Deno.test("download() continues if a cell was busy computing for longer than idl
     ({ session, ranges, timers }) =>
       inFolder(async (folder) => {
         const saving = session.download("/x", `${folder}/x`, { idleTimeoutMs: 10_000 });
-        while (ranges.length === 0) await turn();
+        await until(() => ranges.length > 0);
         await timers.end();
         timeIsUp.resolve();
         assertEquals([(await saving).bytes, ranges.length], [4, 1]);

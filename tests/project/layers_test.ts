@@ -77,7 +77,11 @@ const LAYERS = [
 ];
 
 function layerOf(path: string): number {
-  return LAYERS.findIndex((layer) => layer.endsWith("/") ? path.startsWith(layer) : path === layer);
+  const at = LAYERS.findIndex((layer) =>
+    layer.endsWith("/") ? path.startsWith(layer) : path === layer
+  );
+  assert(at >= 0, `${path} is in no layer`);
+  return at;
 }
 
 function programOf(path: string): string {
@@ -105,6 +109,6 @@ Deno.test("the client, the sandbox and the demo import only these modules from e
 Deno.test("the module can be imported without an import map", () => {
   // Packages are imported by their full specifiers.
   const full =
-    /^\.{1,2}\/[\w./-]+\.(ts|svg|css|js|base64)$|^node:\w+$|^npm:[@\w/-]+@\^?\d[\d.]*(\/[\w./-]+)?$/;
+    /^\.{1,2}\/[\w./-]+\.(ts|svg|css|js|base64)$|^node:\w+$|^npm:[@\w/-]+@\d+\.\d+\.\d+(\/[\w./-]+)?$/;
   assertEquals(importable.filter(({ specifier }) => !full.test(specifier)), []);
 });

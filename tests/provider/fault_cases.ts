@@ -17,7 +17,7 @@ export interface FaultyProvider extends AsyncDisposable {
 export interface FaultCase {
   readonly name: string;
   readonly sandbox?: StartSandboxOptions;
-  /** Whether only the deadline ends the request. Tests then set a short one. */
+  /** Whether only the deadline ends the request. */
   readonly waits?: boolean;
   begin(at: { sandbox: Sandbox; proxy: FaultProxy }): void | Promise<void>;
   /** The address from then on, if it differs; no request arrives there. */

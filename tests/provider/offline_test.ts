@@ -1,7 +1,17 @@
 /** A machine that reaches the provider but not the package registry. */
-import { assertEquals, assertMatch } from "@std/assert";
-import { cpSync, existsSync } from "node:fs";
-import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { cpSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inFolder, MOD_PATH, neededVariables, outputOf, runScript } from "../support/child_deno.ts";
+import { lackOf, missingOnWindows, testNeeding } from "../support/needs.ts";
+import { saysReady } from "../support/text_lines.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+interface NpmPackage {
+  readonly localPath: string;
+}
 
 interface Outcome {
   readonly code: string;
@@ -49,21 +59,23 @@ async function loginOffline(
   });
 }
 
-/** Fills a Deno cache with the only package that a login needs. */
-async function fillCache(denoDir: string): Promise<void> {
-  // This import puts the package into the cache of this process.
-  await import("../../src/provider/checks.ts");
-  const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
-  const { npmCache } = JSON.parse(new TextDecoder().decode(info.stdout));
-  for (const { name } of Deno.readDirSync(npmCache)) {
-    const from = `${npmCache}/${name}/zod`;
-    if (existsSync(from)) cpSync(from, `${denoDir}/npm/${name}/zod`, { recursive: true });
+/** Fills a Deno cache with the packages of a module, as a kernel does: without a lock file. */
+async function fillCache(denoDir: string, module: string): Promise<void> {
+  const args = ["info", "--json", "--no-lock"];
+  const info = async (...more: string[]) =>
+    JSON.parse((await outputOf(Deno.execPath(), { args: [...args, ...more], cwd: ROOT })).stdout);
+  const { npmCache } = await info();
+  const { npmPackages } = await info(module) as { npmPackages: Record<string, NpmPackage> };
+  for (const { localPath } of Object.values(npmPackages)) {
+    for (const from of [localPath, join(localPath, "../registry.json")]) {
+      cpSync(from, join(denoDir, "npm", relative(npmCache, from)), { recursive: true });
+    }
   }
 }
 
 Deno.test("login() loads no package between its request and the response", () =>
   inFolder(async (denoDir) => {
-    await fillCache(denoDir);
+    await fillCache(denoDir, "src/provider/checks.ts");
     const outcome = await loginOffline(denoDir);
     assertEquals([outcome.code, outcome.requests], ["CHALLENGE_REQUIRED", 1]);
   }));
@@ -77,7 +89,10 @@ for (const [what, flags, env] of unreachable) {
     inFolder(async (denoDir) => {
       const outcome = await loginOffline(`${denoDir}/empty`, flags, env);
       assertEquals([outcome.code, outcome.requests], ["PACKAGE_UNAVAILABLE", 0]);
-      assertMatch(outcome.message, /nothing was sent; .*run `deno cache npm:zod@\^4`/);
+      const checks = Deno.readTextFileSync(`${ROOT}src/provider/checks.ts`);
+      const [zod = "no import"] = /npm:zod@[\d.]+/.exec(checks) ?? [];
+      assertStringIncludes(outcome.message, "nothing was sent; ");
+      assertStringIncludes(outcome.message, `run \`deno cache ${zod}\``);
       assertEquals(/127\.0\.0\.1|ada:token/.test(outcome.message), false);
     }));
 }
@@ -102,3 +117,28 @@ Deno.test("a session with an access token in the .env calls the API without any 
     });
     assertEquals([stdout, stderr], ["unknown bearer opaque-access-token\n", ""]);
   }));
+
+const LOOPBACK_ALONE = ["-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
+
+testNeeding(
+  missingOnWindows("Windows has no network namespaces") ??
+    await lackOf("unshare", ...LOOPBACK_ALONE, "true"),
+  "deno task sandbox starts without a network after the notebooks have loaded their packages",
+  () =>
+    inFolder(async (denoDir) => {
+      await fillCache(denoDir, "src/cli.ts");
+      await using sandbox = new Deno.Command("unshare", {
+        args: [...LOOPBACK_ALONE, Deno.execPath(), "task", "sandbox", "--port=0"],
+        cwd: ROOT,
+        clearEnv: true,
+        env: { ...neededVariables(), DENO_DIR: denoDir, NO_COLOR: "1" },
+        stdin: "null",
+        stdout: "piped",
+        stderr: "inherit",
+      }).spawn();
+      const { drained } = await saysReady(sandbox.stdout, "Ctrl+C", "the sandbox");
+      sandbox.kill("SIGINT");
+      await drained;
+      assertEquals((await sandbox.status).code, 0);
+    }),
+);

@@ -1,6 +1,6 @@
 /** The access tokens of the sandbox, compared with the API document. */
 import { assertEquals } from "@std/assert";
-import { createLocalJWKSet, jwtVerify } from "npm:jose@^6";
+import { createLocalJWKSet, jwtVerify } from "npm:jose@6.2.17";
 import { logIn, sandboxTest } from "./requests.ts";
 
 sandboxTest("an access token is signed with the published key and has the documented claims", {

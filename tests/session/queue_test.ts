@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Session, SessionOptions } from "../../mod.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
+import { until } from "../support/until.ts";
 import { type ConfigurableSession, makeSession } from "../../src/session.ts";
 import { tokenAnswer, TOKENS } from "../support/answers.ts";
 
@@ -30,7 +31,13 @@ async function refreshing(world: Portless) {
 async function hanging(world: Portless, timeouts: HeldTimeouts) {
   const { call, release } = await refreshing(world);
   const refresh = rejection(call);
-  return { refresh, release, endWait: () => timeouts.pass(PATIENCE_MS) };
+  return { refresh, release, endWait: () => endWait(timeouts) };
+}
+
+/** Lets the time pass for which a login or a logout waits, once it waits. */
+async function endWait(timeouts: HeldTimeouts): Promise<void> {
+  await until(() => timeouts.asked.includes(PATIENCE_MS));
+  timeouts.pass(PATIENCE_MS);
 }
 
 /** Calls `event` during a save, just before the new file is written to the disk. */
@@ -67,9 +74,9 @@ Deno.test("a refresh that takes longer than three seconds is ended by logout() w
   const out = world.session.logout();
   await turns();
   assert(linesOf(world.envFile).ACCESS_TOKEN, "the tokens are kept while the refresh may succeed");
-  endWait();
+  await endWait();
   assertEquals((await refresh).code, "NO_SESSION");
-  while (linesOf(world.envFile).ACCESS_TOKEN !== undefined) await turn();
+  await until(() => linesOf(world.envFile).ACCESS_TOKEN === undefined);
   assertEquals(world.session.status().state, "none");
   release();
   assertEquals((await out).ended, "provider");
@@ -93,7 +100,7 @@ Deno.test("a refresh that takes longer than three seconds is ended by login() wi
   const login = world.session.login({ portalToken: "bearer the-token-of-the-later-login" });
   await turns();
   assertEquals(world.session.status().source, "password");
-  endWait();
+  await endWait();
   assertEquals((await refresh).code, "TIMEOUT");
   assertEquals((await login).source, "portal");
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
@@ -114,8 +121,7 @@ Deno.test("a refresh that is ended by login() or logout() leaves no notice", asy
       const ended = end === "login"
         ? session.login({ portalToken: "bearer the-token-of-the-later-login" })
         : session.logout({ revoke: false });
-      await turns();
-      timeouts.pass(PATIENCE_MS);
+      await endWait(timeouts);
       await Promise.all([ended, call]);
       const codes = session.status().notices.map(({ code }) => code);
       assertEquals(codes.filter((code) => code.includes("REFRESH")), [], `${end}, ${isEarly}`);

@@ -15,6 +15,7 @@ import {
   onTinyDisk,
   withoutModes,
 } from "../support/disks.ts";
+import { until } from "../support/until.ts";
 
 const MINE = "# my settings\r\nexport MINE='a b'\nEMPTY=\n";
 
@@ -226,7 +227,7 @@ Deno.test("without file locks, each session refreshes on its own, and every save
     const answers = world.hold();
     const work = sessions.map((each) => each.accessToken());
     await answers.arrived;
-    while (world.refreshes() < 2) await new Promise((done) => setTimeout(done));
+    await until(() => world.refreshes() === 2);
     answers.release();
     const tokens = await Promise.all(work);
     assert(tokens.includes(linesOf(world.envFile).ACCESS_TOKEN ?? ""));

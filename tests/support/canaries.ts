@@ -7,19 +7,22 @@ import { assert } from "@std/assert";
 import { computeSecretHash, type SessionOptions } from "../../mod.ts";
 import { jwt, tokenAnswer, TOKENS } from "./answers.ts";
 
-/** A text shows a secret if it contains this many consecutive characters of it. */
+/** A text shows a secret if it contains this many consecutive characters of it, or all of a shorter one. */
 const TELLING = 8;
 
 /**
- * The first part of a secret that a text repeats: eight characters of the secret or of its base64.
+ * The first part of a secret that a text repeats: eight characters of the secret or of its base64, or
+ * all of a shorter secret, such as a code.
  * The case of letters does not matter, because host names become lower case.
  */
 export function repeatedPart(text: string, secrets: readonly string[]): string | undefined {
   const shown = text.toLowerCase();
   for (const secret of secrets) {
     for (const spelled of spellings(secret)) {
-      for (let at = 0; at + TELLING <= spelled.length; at++) {
-        const part = spelled.slice(at, at + TELLING);
+      const length = Math.min(TELLING, spelled.length);
+      assert(length > 0, "an empty text is no secret");
+      for (let at = 0; at + length <= spelled.length; at++) {
+        const part = spelled.slice(at, at + length);
         if (shown.includes(part)) return part;
       }
     }

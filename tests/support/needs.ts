@@ -3,7 +3,7 @@
 /** Why a test cannot run here. */
 export interface Lack {
   readonly reason: string;
-  /** Whether installing a program would help. A machine that sets CI=true must have the program. */
+  /** Whether a program or root would help. A machine that sets CI=true must have it. */
   readonly installable: boolean;
 }
 
@@ -31,7 +31,7 @@ export const NO_SHELL: Lack | undefined = missingOnWindows("Windows has no Unix 
 
 /** Only root can make files of other users. */
 export const ROOT_ONLY: Lack | undefined = NOT_ON_WINDOWS ??
-  (Deno.uid() === 0 ? undefined : { reason: "only root can do this", installable: false });
+  (Deno.uid() === 0 ? undefined : notInstalled("only root can do this"));
 
 /**
  * The name and options of a test that needs something. With CI=true, a test is not ignored if a

@@ -1,14 +1,14 @@
 /**
- * One key for the sandboxes of all tests: making an RSA key takes a quarter of a second, and each test
- * file would make one. The first file that needs the key saves it in the system's folder for temporary
- * files. Import this module for its effect, before a sandbox signs.
+ * One key for the sandboxes of all tests of a user: making an RSA key takes a quarter of a second, and
+ * each test file would make one. The first file that needs the key saves it in the system's folder for
+ * temporary files. Import this module for its effect, before a sandbox signs.
  */
 const { subtle } = crypto;
 const generateKey = subtle.generateKey.bind(subtle);
 
 const ALGORITHM = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 const FOLDER = Deno.env.get("TMPDIR") ?? Deno.env.get("TEMP") ?? "/tmp";
-const FILE = `${FOLDER}/platform-auth-tests-key.json`;
+const FILE = `${FOLDER}/platform-auth-tests-key-${Deno.uid()}.json`;
 
 async function keyOfAll(): Promise<CryptoKeyPair> {
   const key = await readKey() ?? await makeKey();

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Hono, type MiddlewareHandler } from "npm:hono@^4";
+import { Hono, type MiddlewareHandler } from "npm:hono@4.13.19";
 import type { Downloads } from "./downloads.ts";
 import { fileResponse } from "./files.ts";
 import { type Failure, serveOrFail } from "../failures.ts";

@@ -7,7 +7,7 @@ import {
   type JWTPayload,
   jwtVerify,
   SignJWT,
-} from "npm:jose@^6";
+} from "npm:jose@6.2.17";
 import type { Account } from "../accounts.ts";
 
 /** A new access token and identity token. */

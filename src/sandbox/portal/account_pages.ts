@@ -1,4 +1,4 @@
-import { html } from "npm:hono@^4/html";
+import { html } from "npm:hono@4.13.19/html";
 import type { SentCode } from "../identity_provider/challenges/sent_codes.ts";
 import { type Html, ICONS, layout, pageLinks } from "./layout.ts";
 

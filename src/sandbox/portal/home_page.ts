@@ -1,4 +1,4 @@
-import { html } from "npm:hono@^4/html";
+import { html } from "npm:hono@4.13.19/html";
 import { DATASETS } from "../data_api/data_api.ts";
 import { type Html, ICONS, layout, pageLinks, topBar } from "./layout.ts";
 

@@ -1,4 +1,4 @@
-import { html } from "npm:hono@^4/html";
+import { html } from "npm:hono@4.13.19/html";
 import { PLATFORM_NAME } from "../options.ts";
 
 /** Markup in which every inserted string is escaped. */

@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { type Context, Hono, type MiddlewareHandler } from "npm:hono@^4";
-import { deleteCookie, getCookie, setCookie } from "npm:hono@^4/cookie";
+import { type Context, Hono, type MiddlewareHandler } from "npm:hono@4.13.19";
+import { deleteCookie, getCookie, setCookie } from "npm:hono@4.13.19/cookie";
 import account from "./assets/account.css" with { type: "text" };
 import backdrop from "./assets/backdrop.svg" with { type: "text" };
 import client from "./assets/client.js" with { type: "text" };

@@ -8,6 +8,7 @@ import { assertReadable } from "../../support/contrast.ts";
 import { LabPage, noJupyterLab, startJupyterLab, type Theme } from "./jupyterlab.ts";
 import { SCREENSHOTS, SESSION_CELLS, signInWorld, walkThrough } from "./notebook_page.ts";
 import { serveLocal } from "../../support/local_server.ts";
+import { until } from "../../support/until.ts";
 
 const GROUNDS = { Light: "light", Dark: "dark" } as const;
 
@@ -93,7 +94,7 @@ chromiumTest(
       const hanging = { at: "api" as const, delayMs: 600_000, times: 1 };
       sandbox.failures.push(hanging);
       await lab.start(5);
-      while (hanging.times > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(() => hanging.times === 0);
       sandbox.failures.length = 0;
       await lab.menu("notebook:interrupt-kernel");
       await lab.ended(5);

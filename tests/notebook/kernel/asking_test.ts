@@ -4,6 +4,7 @@ import { repeatedPart } from "../../support/canaries.ts";
 import { type CellResult, type Kernel, kernelTest, startKernel } from "./kernel.ts";
 import { NO_SIGNALS } from "../../support/needs.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
+import { until } from "../../support/until.ts";
 
 /** The settings of a notebook, without user name and password, and the answers to its prompts. */
 interface Desk {
@@ -119,9 +120,7 @@ async function showsHowToCancel({ kernel, ...desk }: Running): Promise<void> {
   const result = await kernel.execute("await login()", {
     onInput: async (prompt, _, outputs) => {
       assertEquals(prompt.split("\n").filter((line) => line.length > 60), []);
-      while (!JSON.stringify(outputs).includes("Stop")) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
+      await until(() => JSON.stringify(outputs).includes("Stop"));
       seen.push(String(outputs[0]?.data?.["text/plain"]));
       assertEquals(outputs.length, 1, "one line, however many questions");
       return left.shift() ?? "";

@@ -4,6 +4,7 @@ import { repeatedPart } from "../../support/canaries.ts";
 import { inFolder } from "../../support/child_deno.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
+import { until } from "../../support/until.ts";
 import { type CellResult, kernelTest, startKernel } from "./kernel.ts";
 
 const REMOVED = { "text/plain": "", "text/html": "" };
@@ -88,7 +89,7 @@ kernelTest("a notebook shows cards, progress and the log", (t) =>
       const paused: string[] = [];
       const { outputs } = await kernel.execute(`(await fetchJson("/v1/stations")).length`, {
         onInput: async (_, __, outputs) => {
-          while (outputs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+          await until(() => outputs.length > 0);
           paused.push(JSON.stringify(outputs));
           return "";
         },

@@ -81,7 +81,7 @@ testNeeding(
       const advice = /ProviderError: .*no trusted TLS connection.*DENO_TLS_CA_STORE=mozilla,system/;
       assertMatch(unknown.stderr.replace(/\s+/g, " "), advice);
       // Nothing listens on the discard port.
-      const gone = await run({ HTTPS_PROXY: "http://127.0.0.1:9", AUTH_TIMEOUT_MS: "2000" });
+      const gone = await run({ HTTPS_PROXY: "http://127.0.0.1:9" });
       assertMatch(
         gone.stderr,
         /ProviderError: .*the proxy 127\.0\.0\.1:9 cannot be reached.*check HTTPS_PROXY/,

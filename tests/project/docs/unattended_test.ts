@@ -7,6 +7,7 @@ import { repeatedPart } from "../../support/canaries.ts";
 import { inFolder, outputOf } from "../../support/child_deno.ts";
 import { childEnvironment } from "../../support/cli_world.ts";
 import { documentText } from "../../support/documented_flags.ts";
+import { REFUSING } from "../../support/free_port.ts";
 import { jupyterHome, noJupyter } from "../../support/jupyter.ts";
 import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
@@ -71,7 +72,7 @@ testNeeding(
       await writeEnv(job, { ...variablesOf(sandbox.settings), USERNAME, PASSWORD });
       assertEquals(await run(), 3, await log());
       assertMatch(await log(), /a login is needed: platform-auth login --env-file .*job\/\.env\n$/);
-      await writeEnv(job, { ...variablesOf(sandbox.settings), API_BASE_URL: "http://127.0.0.1:1" });
+      await writeEnv(job, { ...variablesOf(sandbox.settings), API_BASE_URL: REFUSING });
       assertEquals(await run(), 1);
       assertMatch(await log(), /failed with 1; the next run resumes\n$/);
       const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", APP_CLIENT_SECRET = "" } = tokens;

@@ -8,6 +8,7 @@ import { repliesWith } from "../../cli/replies.ts";
 import { decoded, inFolder, neededVariables, outputOf } from "../../support/child_deno.ts";
 import { commandPath, type Lack, lackOf, testNeeding } from "../../support/needs.ts";
 import { inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
+import { saysReady } from "../../support/text_lines.ts";
 import { DIST, PACKAGE, packed } from "./consumer.ts";
 
 const noNpm = await lackOf("npm", "--version");
@@ -163,11 +164,11 @@ const STATUSES = { SIGINT: 0, SIGTERM: 0, SIGHUP: 129 } as const;
 npmTest("a signal to the launcher also ends Deno", async (folder) => {
   for (const [signal, status] of Object.entries(STATUSES)) {
     const child = start(["sandbox", "--port", "0"], folder);
-    const reader = child.stdout.getReader();
-    await Promise.all([child.stdin.close(), reader.read()]);
+    const { drained } = await saysReady(child.stdout, "Ctrl+C", "the sandbox");
+    await child.stdin.close();
     child.kill(signal as Deno.Signal);
     // The output ends when both processes have closed it.
-    while (!(await reader.read()).done);
+    await drained;
     await child.stderr.cancel();
     assertEquals((await child.status).code, status, signal);
   }

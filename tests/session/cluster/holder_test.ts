@@ -15,8 +15,8 @@ const session = createSession(JSON.parse(Deno.args[0]));
 await session.refresh();
 console.log(await session.accessToken());`;
 
-/** The deadline of a call, in milliseconds: short, so that its lock expires soon. */
-const DEADLINE_MS = 2_000;
+/** The deadline of the process that holds the lock, in milliseconds: its lock expires soon. */
+const DEADLINE_MS = 5_000;
 
 /** Answers the next request to the provider with a token that has this name. */
 async function answerNext(
@@ -53,7 +53,6 @@ async function whileAsking(
     const options: SessionOptions = {
       store: server.url,
       storeKey: newStoreKey(),
-      timeoutMs: DEADLINE_MS,
       authUrl: `http://127.0.0.1:${provider.addr.port}/`,
       clientId: "client",
       clientSecret: "",
@@ -68,7 +67,7 @@ async function whileAsking(
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "--quiet", "--no-prompt", "--no-lock", "-A", "refresh.ts"],
-        JSON.stringify(options),
+        JSON.stringify({ ...options, timeoutMs: DEADLINE_MS }),
       ],
       cwd: folder,
       clearEnv: true,

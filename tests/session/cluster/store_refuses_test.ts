@@ -1,5 +1,6 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { rejection } from "../../support/portless.ts";
+import { until } from "../../support/until.ts";
 import { clusterTest } from "./in_cluster.ts";
 
 clusterTest(
@@ -13,9 +14,7 @@ clusterTest(
     const { level, message } = await storeCheck() ?? {};
     assertEquals([level, message], ["ok", "reachable, with no session"]);
     // The lock that doctor() took expires at once.
-    const isEmpty = async () => (await server.tell("DBSIZE")).startsWith(":0");
-    const end = Date.now() + 10_000;
-    while (!await isEmpty()) assert(Date.now() < end, "the store keeps data");
+    await until(async () => (await server.tell("DBSIZE")).startsWith(":0"));
     await one.login();
     await server.tell("CONFIG SET maxmemory 1");
     assertEquals((await storeCheck())?.level, "fail");

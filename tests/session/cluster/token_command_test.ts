@@ -4,7 +4,7 @@ import { inFolder, MOD_URL, namesIn, runScript } from "../../support/child_deno.
 import { isFile } from "../../support/needs.ts";
 import { portless, rejection, statusOf } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
-import { pause } from "./in_cluster.ts";
+import { until } from "../../support/until.ts";
 import { commandLine, counted, printing, scriptCommand } from "../../support/token_command.ts";
 
 /** Removes the word `bearer` from a portal string. */
@@ -116,15 +116,17 @@ for (const by of ["the deadline", "an abort"]) {
       const session = world.another({ tokenCommand: hanging, timeoutMs });
       const leave = new AbortController();
       const error = rejection(session.accessToken({ signal: leave.signal }));
-      while (by === "an abort" && !isFile(portFile)) await pause(20);
-      if (by === "an abort") leave.abort();
+      if (by === "an abort") {
+        await until(() => isFile(portFile));
+        leave.abort();
+      }
       const { name, code } = await error as Error & { code?: unknown };
       if (by === "an abort") assertEquals(name, "AbortError");
       else assertEquals(code, "TIMEOUT");
       // On a busy machine, the deadline may end before the command listens.
       const port = isFile(portFile) ? Number(await Deno.readTextFile(portFile)) : undefined;
       // Windows ends a process a little later.
-      while (port && await listens(port)) await pause(20);
+      await until(async () => port === undefined || !await listens(port));
     }));
 }
 

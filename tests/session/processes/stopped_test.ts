@@ -8,8 +8,8 @@ import { jwt } from "../../support/answers.ts";
 import { writeEnv } from "../../support/sandbox_env.ts";
 
 /** The deadline of the refresh, and the time for which its process is suspended, in milliseconds. */
-const DEADLINE_MS = 2_000;
-const STOPPED_MS = 2_500;
+const DEADLINE_MS = 5_000;
+const STOPPED_MS = 5_500;
 
 const SCRIPT = `
 import { createSession } from ${JSON.stringify(MOD_URL)};

@@ -6,7 +6,8 @@
  * fixed name: after a crash, the next holder of the lock finds and removes the temporary file.
  * @param isWanted Called just before the replacement. If it returns `false`, the file is left
  * unchanged.
- * @returns Whether the file was replaced.
+ * @returns Whether the file was replaced. It was not, either, if another process removed the
+ * temporary file.
  */
 export async function replaceFile(
   path: string,
@@ -16,6 +17,7 @@ export async function replaceFile(
 ): Promise<boolean> {
   const temporary = locked ? `${path}.tmp` : `${path}.${crypto.randomUUID()}.tmp`;
   if (locked) remove(temporary);
+  let isWritten = false;
   try {
     {
       using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
@@ -24,6 +26,7 @@ export async function replaceFile(
       // Waiting for the disk takes long, so only this call is asynchronous. The other file
       // operations are faster as synchronous calls.
       await file.sync();
+      isWritten = true;
     }
     if (!await renameOver(temporary, path, isWanted)) {
       remove(temporary);
@@ -31,6 +34,8 @@ export async function replaceFile(
     }
   } catch (error) {
     remove(temporary);
+    // Another process took the temporary file for one that a killed process left behind.
+    if (!locked && isWritten && error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
   return true;

@@ -81,21 +81,19 @@ function targetOf(path: string): string {
   return realPath(path);
 }
 
-/** Age at which a temporary file is left over: a save takes a moment. */
-const LEFT_OVER_MS = 60_000;
-
-/** Removes the temporary files, which contain tokens, of killed saves without the lock. */
+/**
+ * Removes the temporary files, which contain tokens, of killed saves without the lock. A save whose
+ * file is removed meanwhile makes another one.
+ */
 function removeLeftOvers(target: string): void {
   const folder = folderOf(target);
   if (!mayRead(folder)) return;
   try {
     for (const { name } of Deno.readDirSync(folder)) {
       const path = folder + name;
-      if (!path.startsWith(target) || !/^\.[\da-f-]{36}\.tmp$/.test(path.slice(target.length))) {
-        continue;
-      }
-      const { mtime } = Deno.lstatSync(path);
-      if (mtime && Date.now() - mtime.getTime() > LEFT_OVER_MS) remove(path);
+      const isLeft = path.startsWith(target) &&
+        /^\.[\da-f-]{36}\.tmp$/.test(path.slice(target.length));
+      if (isLeft) remove(path);
     }
   } catch (error) {
     throwIfBug(error);

@@ -46,6 +46,19 @@ async function assertSavedAgain(world: Portless, session: Session, path: string)
   if (Deno.build.os !== "windows") assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600);
 }
 
+/** Works as if the disk had no locks. */
+async function withoutLocks(work: () => Promise<unknown>): Promise<void> {
+  const { tryLockSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.tryLockSync = () => {
+    throw new Deno.errors.NotSupported("no locks");
+  };
+  try {
+    await work();
+  } finally {
+    Deno.FsFile.prototype.tryLockSync = tryLockSync;
+  }
+}
+
 Deno.test({
   ...needing(
     noTinyDisk,
@@ -216,11 +229,7 @@ Deno.test("an ACCESS_TOKEN line that was damaged in an editor is reported and le
 Deno.test("without file locks, each session refreshes on its own, and every save is complete", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE, { mode: 0o600 });
-  const { tryLockSync } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.tryLockSync = () => {
-    throw new Deno.errors.NotSupported("no locks");
-  };
-  try {
+  await withoutLocks(async () => {
     await world.session.login();
     world.clock.advance(3_000);
     const sessions = [world.session, world.another()];
@@ -234,9 +243,7 @@ Deno.test("without file locks, each session refreshes on its own, and every save
     for (const each of sessions) assertEquals((await each.authFetch("/v1/whoami")).status, 200);
     await world.session.logout();
     assertEquals(Deno.readTextFileSync(world.envFile), MINE);
-  } finally {
-    Deno.FsFile.prototype.tryLockSync = tryLockSync;
-  }
+  });
 });
 
 Deno.test("logout() removes a temporary file with tokens that a crash left next to the .env", async () => {
@@ -249,37 +256,39 @@ Deno.test("logout() removes a temporary file with tokens that a crash left next 
 });
 
 for (const hasLocks of [true, false]) {
-  Deno.test(`the next save ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
+  Deno.test(`a save ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
     await using world = portless({ file: true });
-    const leftOver = `.env.${crypto.randomUUID()}.tmp`;
-    // Another process that saves without the lock uses this file at the moment.
-    const inUse = `.env.${crypto.randomUUID()}.tmp`;
-    const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];
     const folder = folderOf(world.envFile);
-    const anHourAgo = new Date(Date.now() - 3_600_000);
-    for (const name of [leftOver, inUse, ...others]) {
-      Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
-      if (name !== inUse) Deno.utimeSync(`${folder}/${name}`, anHourAgo, anHourAgo);
-    }
-    const { tryLockSync } = Deno.FsFile.prototype;
-    if (!hasLocks) {
-      Deno.FsFile.prototype.tryLockSync = () => {
-        throw new Deno.errors.NotSupported("no locks");
-      };
-    }
-    try {
-      for (const save of [world.session.login, world.session.logout]) {
+    const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];
+    const saves = async () => {
+      for (const save of [world.session.login, world.session.refresh, world.session.logout]) {
+        for (const name of [`.env.${crypto.randomUUID()}.tmp`, ...others]) {
+          Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
+        }
         await save();
         const left = namesIn(folder).filter((name) => name.endsWith(".tmp"));
-        assertEquals(left, [inUse, ...others].toSorted());
-        Deno.writeTextFileSync(`${folder}/${leftOver}`, "ACCESS_TOKEN=left-behind\n");
-        Deno.utimeSync(`${folder}/${leftOver}`, anHourAgo, anHourAgo);
+        assertEquals(left, others);
       }
-    } finally {
-      Deno.FsFile.prototype.tryLockSync = tryLockSync;
-    }
+    };
+    await (hasLocks ? saves() : withoutLocks(saves));
   });
 }
+
+Deno.test("a save succeeds if another process removes its temporary file", async () => {
+  await using world = await signedIn({ file: true });
+  const { renameSync } = Deno;
+  let removed = 0;
+  Deno.renameSync = (from, to) => {
+    if (removed++ === 0) Deno.removeSync(from);
+    renameSync(from, to);
+  };
+  try {
+    await withoutLocks(() => assertSavedAgain(world, world.session, world.envFile));
+  } finally {
+    Deno.renameSync = renameSync;
+  }
+  assert(removed > 1);
+});
 
 Deno.test("a session continues if an editor empties the .env before it writes the new text", async () => {
   await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });

@@ -5,7 +5,14 @@ import { parseEnv } from "node:util";
 import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import { lackOf, testNeeding } from "../support/needs.ts";
+import {
+  lackOf,
+  needing,
+  NOT_ON_WINDOWS,
+  ROOT_ONLY,
+  subject,
+  testNeeding,
+} from "../support/needs.ts";
 import {
   assertEnded,
   inTerminal,
@@ -90,6 +97,40 @@ Deno.test("init --global writes a private file that every folder without a .env 
     const { stdout } = await run(["init", "--global"], given);
     assertMatch(stdout, /^! a login in this folder uses another \.env: \.env$/m);
   }));
+
+subject(NOT_ON_WINDOWS, "init, links and owners", (test) => {
+  test("init through a link names the file that it writes", () =>
+    atDesk(async ({ envFile, folder, init, replies }) => {
+      await Deno.mkdir(`${folder}/shared`);
+      await Deno.symlink("shared/settings", envFile);
+      const { code, stdout } = await init(replies["a list"]);
+      assertEquals(code, 0, stdout);
+      assertMatch(stdout, /^Wrote shared\/settings: /m);
+      assert((await Deno.lstat(envFile)).isSymlink);
+    }));
+
+  test(
+    needing(ROOT_ONLY, "init does not take over a .env of another user"),
+    () =>
+      atDesk(async ({ envFile, folder, replies, run }) => {
+        const own = `${folder}/config/platform-auth/.env`;
+        await Deno.mkdir(dirname(own), { recursive: true });
+        const text = "API_ALLOWED_ORIGINS=https://stranger.example\n";
+        for (const [file, ...options] of [[envFile], [own, "--global"]] as const) {
+          await Deno.writeTextFile(file, text);
+          await Deno.chown(file, 12_345, 12_345);
+          const { code, stderr } = await run(["init", "--from", "-", ...options], {
+            env: { XDG_CONFIG_HOME: `${folder}/config` },
+            flags: ["-A"],
+            stdin: replies["a list"] ?? "",
+          });
+          assertEquals(code, 1);
+          assertMatch(stderr, /\.env: it belongs to another user.* explain ENV_FILE/);
+          assertEquals([await Deno.readTextFile(file), Deno.statSync(file).uid], [text, 12_345]);
+        }
+      }),
+  );
+});
 
 Deno.test("init --from rejects an impossible value, and says why without showing it", () =>
   atDesk(async (desk) => {

@@ -135,6 +135,21 @@ subject(
         }),
     );
 
+    test(
+      needing(ROOT_ONLY, "without --allow-sys, a .env of the working folder's owner is used"),
+      () =>
+        withTree({ ".env": ENV }, async (root) => {
+          for (const path of [root, `${root}/.env`]) Deno.chownSync(path, 12_345, 12_345);
+          const script = `import { status } from ${JSON.stringify(MOD_PATH)};
+            console.log(status().clientId);`;
+          const flags = ["--allow-env", `--allow-read=.,${MOD_PATH.replace("mod.ts", "")}`];
+          const clientId = async (...more: string[]) =>
+            (await runScript(script, { cwd: root, flags: [...flags, ...more] })).stdout;
+          assertEquals(await clientId(), "from-the-right-file\n");
+          assertEquals(await clientId("--allow-sys=uid"), "undefined\n");
+        }),
+    );
+
     test("status() and doctor() report a deleted working folder", async () => {
       const code = `import { createSession, doctor, status } from ${JSON.stringify(MOD_PATH)};
     Deno.mkdirSync("gone");

@@ -7,12 +7,13 @@ import { saveSettings } from "../settings_file.ts";
 import { configure, doctor } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
+import { infoAt, mayRead, resolvedPath } from "../../platform/file_info.ts";
 import { readMasked } from "../../platform/masked_input.ts";
 import { displayPath } from "../../platform/paths.ts";
 import { readVisible } from "../../platform/terminal.ts";
 import { endpointText } from "../../settings/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
-import { nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
+import { isOfAnotherUser, nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
 import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings } from "../../settings/settings.ts";
 import { apiHosts } from "../../settings/trust.ts";
@@ -55,7 +56,7 @@ async function writeSettings(
   mayPrompt: boolean,
   folderMode: number | undefined,
 ) {
-  const named = (envFile ?? environment(ENV_FILE_VARIABLE)) || (nearestEnvFile().path ?? false);
+  const named = (envFile ?? environment(ENV_FILE_VARIABLE)) || nearestFile();
   const { envFile: file, file: found } = resolveSettings({ envFile: named }, true);
   if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
   const problem = found.problem ?? missingFilePermission(file);
@@ -111,7 +112,8 @@ async function writeSettings(
   }
   const ignored = changes.size === 0 ? [] : await saveSettings(file, changes, folderMode);
   return {
-    file,
+    /** The file itself, if the path is a link. */
+    file: resolvedPath(file),
     written: [...changes.keys()],
     /** Settings that keep their value although the reply contains a different one. */
     kept,
@@ -125,12 +127,30 @@ async function writeSettings(
   };
 }
 
+/** @throws {ConfigError} `ENV_FILE` if the `.env` in the working folder belongs to another user. */
+function nearestFile(): string {
+  const { path, foreign: [foreign = ""] } = nearestEnvFile();
+  if (path === undefined) throw ofAnotherUser(foreign);
+  return path;
+}
+
+function ofAnotherUser(path: string): ConfigError {
+  return new ConfigError(
+    "ENV_FILE",
+    `Cannot write ${path}: it belongs to another user`,
+    "remove it, or pass another file with --env-file",
+  );
+}
+
 /**
  * Returns the path of the user's own `.env`.
  * @throws {UsageError} If the environment does not contain the user's folder.
+ * @throws {ConfigError} `ENV_FILE` if the file belongs to another user.
  */
 function globalFile(): string {
   const path = ownEnvFile();
+  const info = path !== undefined && mayRead(path) ? infoAt(path) : undefined;
+  if (path !== undefined && info && isOfAnotherUser(info)) throw ofAnotherUser(path);
   if (path !== undefined) return path;
   const folder = Deno.build.os === "windows" ? "APPDATA" : "HOME";
   throw new UsageError(

@@ -31,6 +31,8 @@ Deno.test("every flag in the documents is used in a test", () => {
     "--allow-run=ssh",
     // Tested in tests/platform.
     "--allow-run=git",
+    // Tested in tests/settings.
+    "--allow-sys=uid",
     // Tested in tests/project/release.
     "--allow-import=<host>",
     // Tested in tests/settings/env_location_test.ts.

@@ -35,8 +35,6 @@ Deno.test("every flag in the documents is used in a test", () => {
     "--allow-sys=uid",
     // Tested in tests/project/release.
     "--allow-import=<host>",
-    // Tested in tests/settings/env_location_test.ts.
-    "--allow-sys=uid",
   ]);
   for (const path of DOCUMENTS) {
     for (const [flag] of documentText(path).matchAll(/--allow-[a-z]+(=[^\s`]+)?/g)) {

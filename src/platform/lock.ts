@@ -62,8 +62,13 @@ export async function lockBeside(
       signal?.throwIfAborted();
     }
     if (attempt > 1) logWait(true);
-    // Closing the only handle releases the lock.
-    return { state: "held", release: () => opened.close() };
+    // A program that another thread is starting has a copy of the handle for a moment, so closing
+    // this one might not release the lock at once.
+    const release = () => {
+      opened.unlockSync();
+      opened.close();
+    };
+    return { state: "held", release };
   } catch (error) {
     file?.close();
     signal?.throwIfAborted();

@@ -61,11 +61,33 @@ Deno.test("lockEnvFile() admits one caller at a time, even in one process", asyn
     assertEquals(second.state, "busy");
     second.release();
     first.release();
-    // A program that another test starts inherits the open file for a moment.
-    const { lock: third } = await lockEnvFile(path, 5_000, WORLD);
+    const { lock: third } = await lockEnvFile(path, 0, WORLD);
     assertEquals(third.state, "held");
     third.release();
   });
+});
+
+Deno.test("a released lock is free at once, even while another thread starts programs", async () => {
+  const starting = `for (;;) {
+    await new Deno.Command(Deno.execPath(), { args: ["--version"], stdout: "null" }).output();
+    postMessage("started");
+  }`;
+  const url = `data:application/javascript,${encodeURIComponent(starting)}`;
+  const worker = new Worker(url, { type: "module" });
+  let programs = 0;
+  worker.onmessage = () => programs++;
+  try {
+    await inFolder(async (folder) => {
+      while (programs < 20) {
+        const { lock } = await lockEnvFile(`${folder}/.env`, 0, WORLD);
+        assertEquals(lock.state, "held");
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        lock.release();
+      }
+    });
+  } finally {
+    worker.terminate();
+  }
 });
 
 Deno.test("a save without the lock keeps the temporary file of the process that holds the lock", async () => {

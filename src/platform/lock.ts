@@ -62,19 +62,27 @@ export async function lockBeside(
       signal?.throwIfAborted();
     }
     if (attempt > 1) logWait(true);
-    // A program that another thread is starting has a copy of the handle for a moment, so closing
-    // this one might not release the lock at once.
-    const release = () => {
-      opened.unlockSync();
-      opened.close();
-    };
-    return { state: "held", release };
+    return { state: "held", release: () => closeLocked(opened) };
   } catch (error) {
     file?.close();
     signal?.throwIfAborted();
     throwIfBug(error);
     return notHeld("none");
   }
+}
+
+/**
+ * Closes a file and releases its lock. A program that another thread is starting has a copy of the
+ * handle for a moment, so closing this one would not release the lock at once.
+ */
+export function closeLocked(file: Deno.FsFile): void {
+  try {
+    file.unlockSync();
+  } catch (error) {
+    // Some file systems have no locks.
+    throwIfBug(error);
+  }
+  file.close();
 }
 
 function notHeld(state: FileLock["state"]): FileLock {

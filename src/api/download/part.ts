@@ -3,6 +3,7 @@ import { type Digest, NO_VERSION, type Version, versionOf } from "./version.ts";
 import { fileExists, isFolder } from "../save_errors.ts";
 import { Outlet } from "./outlet.ts";
 import { throwIfBug } from "../../errors/bug.ts";
+import { closeLocked } from "../../platform/lock.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { realPath, unlessMissing } from "../../platform/file_info.ts";
 import { remove, renameOver } from "../../platform/replace_file.ts";
@@ -389,7 +390,7 @@ class Part {
   }
 
   #close(): void {
-    if (openParts.delete(this)) this.opened.file.close();
+    if (openParts.delete(this)) closeLocked(this.opened.file);
   }
 }
 

@@ -12,13 +12,15 @@ export interface FaultyProvider extends AsyncDisposable {
   begin(): Promise<string>;
   /** The number of requests that arrived since then. */
   requests(): number;
+  /** Whether such a request waits for its deadline. */
+  isWaiting(): boolean;
 }
 
 export interface FaultCase {
   readonly name: string;
   readonly sandbox?: StartSandboxOptions;
-  /** Whether only the deadline ends the request. */
-  readonly waits?: boolean;
+  /** Only the deadline ends the request. It is counted here when nothing more happens until then. */
+  readonly waitsAfter?: "requests" | "judged";
   begin(at: { sandbox: Sandbox; proxy: FaultProxy }): void | Promise<void>;
   /** The address from then on, if it differs; no request arrives there. */
   url?(at: { sandbox: Sandbox }): string;
@@ -53,9 +55,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
   planned("response lost once, then well", "resetAfterRequest"),
   planned("connection closed without a response", always("closeAfterRequest")),
   planned("connection closed in mid response", always("closeMidAnswer")),
-  planned("no response, ever", always("never"), { waits: true }),
-  planned("request taken, no response, ever", always("neverAfterRequest"), { waits: true }),
-  planned("response byte by byte, without end", always({ dripMs: 20 }), { waits: true }),
+  planned("no response, ever", always("never"), { waitsAfter: "requests" }),
+  planned("request taken, no response, ever", always("neverAfterRequest"), {
+    waitsAfter: "judged",
+  }),
+  planned("response byte by byte, without end", always({ dripMs: 20 }), { waitsAfter: "judged" }),
   answered("429 once, Retry-After: 2", { status: 429, headers: { "retry-after": "2" }, times: 1 }),
   answered("429, Retry-After: 600", { status: 429, headers: { "retry-after": "600" } }),
   {
@@ -106,16 +110,18 @@ export async function startFaultyProvider(
   const sandbox = await startSandbox({ ...options, ...each.sandbox });
   const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
   const proxy = await startFaultProxy({ target });
-  let before = 0;
+  let before = { ...proxy.counts };
   return {
     sandbox,
     url: proxy.url,
     async begin() {
-      before = proxy.counts.requests;
+      before = { ...proxy.counts };
       await each.begin({ sandbox, proxy });
       return each.url?.({ sandbox }) ?? proxy.url;
     },
-    requests: () => proxy.counts.requests - before,
+    requests: () => proxy.counts.requests - before.requests,
+    isWaiting: () =>
+      each.waitsAfter !== undefined && proxy.counts[each.waitsAfter] > before[each.waitsAfter],
     async [Symbol.asyncDispose]() {
       await proxy.close();
       await sandbox.close();

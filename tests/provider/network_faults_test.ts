@@ -81,8 +81,8 @@ async function meet(
     using timeouts = heldTimeouts();
     try {
       const working = work(session);
-      if (each.waits) {
-        await Promise.race([working, until(() => provider.requests() > 0)]);
+      if (each.waitsAfter) {
+        await Promise.race([working, until(provider.isWaiting)]);
         waited = DEADLINE_MS;
         timeouts.pass(DEADLINE_MS);
         // A response that arrives just after the limit is still read.

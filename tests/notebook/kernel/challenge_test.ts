@@ -62,9 +62,10 @@ async function typeAt(kernel: Kernel, sandbox: Sandbox, turns: readonly Turn[]) 
       const answers = await turn.answer(sandbox);
       const [first = "", ...rest] = typedFor(answers);
       typed = rest;
+      // The wrong code 000000 is also a color.
       secrets.push(
         ...Object.values(answers).map((each) => each.replaceAll(" ", ""))
-          .filter((each) => /^\d{6,8}$/.test(each)),
+          .filter((each) => /^(?!0+$)\d{6,8}$/.test(each)),
       );
       return first;
     },

@@ -84,8 +84,14 @@ function targetOf(path: string): string {
 /** Age at which a temporary file is left over: a save takes a moment. */
 const LEFT_OVER_MS = 60_000;
 
-/** Removes the temporary files, which contain tokens, of killed saves without the lock. */
-function removeLeftOvers(target: string): void {
+/**
+ * Removes the temporary files, which contain tokens, of killed saves without the lock. Reads the
+ * whole folder, which takes long if it contains many files.
+ *
+ * @param file The result of `lockEnvFile()`.
+ */
+export function removeLeftOvers({ target }: EnvFile): void {
+  if (target === undefined) return;
   const folder = folderOf(target);
   if (!mayRead(folder)) return;
   try {
@@ -103,8 +109,8 @@ function removeLeftOvers(target: string): void {
 }
 
 /**
- * Takes the lock that all processes with the same `.env` share, and removes the temporary files
- * that killed processes left behind.
+ * Takes the lock that all processes with the same `.env` share, and removes the temporary file that
+ * a killed process left behind.
  *
  * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
  * process. However, each process then refreshes separately, and the later of two simultaneous saves
@@ -131,7 +137,6 @@ export async function lockEnvFile(
   }
   const lock = await lockBeside(target, waitMs, world, signal, mayCreate);
   if (lock.state === "held") remove(`${target}.tmp`);
-  removeLeftOvers(target);
   return { file: { path, target }, lock };
 }
 

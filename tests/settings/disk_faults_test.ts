@@ -249,7 +249,7 @@ Deno.test("logout() removes a temporary file with tokens that a crash left next 
 });
 
 for (const hasLocks of [true, false]) {
-  Deno.test(`the next save ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
+  Deno.test(`the next login or logout ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
     await using world = portless({ file: true });
     const leftOver = `.env.${crypto.randomUUID()}.tmp`;
     // Another process that saves without the lock uses this file at the moment.
@@ -280,6 +280,24 @@ for (const hasLocks of [true, false]) {
     }
   });
 }
+
+Deno.test("a refresh does not read the folder of the .env, which may contain many files", async () => {
+  await using world = await signedIn({ file: true });
+  const { readDirSync } = Deno;
+  let reads = 0;
+  Deno.readDirSync = (path) => {
+    reads++;
+    return readDirSync(path);
+  };
+  try {
+    await world.session.refresh();
+    assertEquals(reads, 0);
+    await world.session.logout();
+    assertEquals(reads, 1);
+  } finally {
+    Deno.readDirSync = readDirSync;
+  }
+});
 
 Deno.test("a session continues if an editor empties the .env before it writes the new text", async () => {
   await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });

@@ -1,6 +1,8 @@
 import { escapedInvisible } from "../errors/escape.ts";
 
 const UNIT = "  ";
+/** Deeper lines are indented no further: a body of thousands of brackets would fill the memory. */
+const MAX_DEPTH = 50;
 
 /**
  * Indents a JSON text without parsing it, so that numbers, names and the order of names stay as
@@ -11,7 +13,7 @@ const UNIT = "  ";
  */
 export function indentedJson(json: string, depth = 0): string {
   let isInString = false;
-  const lineBreak = () => `\n${UNIT.repeat(depth)}`;
+  const lineBreak = () => `\n${UNIT.repeat(Math.min(depth, MAX_DEPTH))}`;
   // In valid JSON, a backslash occurs only in a string, and so do invisible characters.
   const lines = json.replace(/\\.|"|[[{]\s*[\]}]|[[\]{},:]|\s+/g, (token) => {
     if (token === '"') isInString = !isInString;

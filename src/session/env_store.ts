@@ -7,6 +7,7 @@ import {
   openFile,
   readEnvFile,
   readSettledEnvFile,
+  removeLeftOvers,
   updateEnvFile,
 } from "../settings/env_file.ts";
 import { ConfigError } from "../errors/errors.ts";
@@ -75,6 +76,7 @@ export class EnvStore implements TokenStore {
   ): Promise<Updated> {
     const lines = linesOf(tokens);
     let found = adopted;
+    if (isFinal) removeLeftOvers(file);
     try {
       // A logout needs no write if the file contains no tokens, so the file may be read-only.
       if (tokens !== undefined || !this.#containsNone(before)) {

@@ -70,7 +70,7 @@ export function readPortalToken(
   const rest = named.replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "");
   const token = rest.split(/[\r\n]+/).map((line) => line.trim()).join("");
   if (token === "") throw refusal("the text is empty");
-  const isMeantAsJwt = token.startsWith("eyJ");
+  const isMeantAsJwt = token.startsWith("eyJ") || isJwt(token);
   // Any other text may be a user name or a password, which must not become a token.
   if (!isToken && !isMeantAsJwt && rest === named) {
     throw refusal('this is not a portal string, which begins with "bearer eyJ"');

@@ -4,9 +4,10 @@ import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { StorePlace } from "./store.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
-import { INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
+import { ENV_FILE_VARIABLE, INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
+import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
-import { accountOf } from "../platform/claims.ts";
+import { accountOf, isNamedIn } from "../platform/claims.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 
@@ -176,6 +177,7 @@ function noticesOf(
   const found = [
     ...settings.notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
     ...notices.all,
+    ...onlyHere(settings, tokensOf(state)),
   ];
   if (isDefault && !mayUseVariable("AUTH_URL")) {
     found.push(
@@ -210,4 +212,18 @@ function noticesOf(
     ),
   );
   return found;
+}
+
+/** Warns that no other process will use the session that this process keeps in the `.env`. */
+function onlyHere(
+  { tokenFile, trust: { user } }: Settings,
+  tokens: Tokens | undefined,
+): Notice[] {
+  // Tokens from the environment are not in the file.
+  if (!tokens || tokens.source === "environment" || tokenFile === undefined) return [];
+  if (user === undefined || isNamedIn(tokens.claims, user)) return [];
+  const problem =
+    "the token does not name the user in USERNAME, so other processes do not use the " +
+    "session in the .env";
+  return [noticeOf("STORED_IGNORED", problem, `set ${ENV_FILE_VARIABLE} to the file`)];
 }

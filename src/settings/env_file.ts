@@ -83,9 +83,13 @@ function targetOf(path: string): string {
 
 /**
  * Removes the temporary files, which contain tokens, of killed saves without the lock. A save whose
- * file is removed meanwhile makes another one.
+ * file is removed meanwhile makes another one. Reads the whole folder, which takes long if the
+ * folder contains many files.
+ *
+ * @param file The result of `lockEnvFile()`.
  */
-function removeLeftOvers(target: string): void {
+export function removeLeftOvers({ target }: EnvFile): void {
+  if (target === undefined) return;
   const folder = folderOf(target);
   if (!mayRead(folder)) return;
   try {
@@ -101,8 +105,8 @@ function removeLeftOvers(target: string): void {
 }
 
 /**
- * Takes the lock that all processes with the same `.env` share, and removes the temporary files
- * that killed processes left behind.
+ * Takes the lock that all processes with the same `.env` share, and removes the temporary file that
+ * a killed process left behind.
  *
  * Without the lock, a save is still atomic and keeps earlier changes by an editor or another
  * process. However, each process then refreshes separately, and the later of two simultaneous saves
@@ -129,7 +133,6 @@ export async function lockEnvFile(
   }
   const lock = await lockBeside(target, waitMs, world, signal, mayCreate);
   if (lock.state === "held") remove(`${target}.tmp`);
-  removeLeftOvers(target);
   return { file: { path, target }, lock };
 }
 

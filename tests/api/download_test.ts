@@ -145,7 +145,8 @@ test(
       await leavePart(world);
       const name = namesIn(folder).find((name) => name.endsWith(".note"));
       Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(note));
-      assertEquals((await get({ ifExists: "replace" })).resumedFrom, isUsed ? 100_000 : 0, what);
+      // A note without a length: the last byte is requested again.
+      assertEquals((await get({ ifExists: "replace" })).resumedFrom, isUsed ? 99_999 : 0, what);
       assertWhole(world);
     }
     assertEquals(namesIn(folder), ["data.bin"]);

@@ -174,18 +174,25 @@ Deno.test("download() discards a rest that is longer than its range", () => {
   });
 });
 
-Deno.test("download() compares the whole file with the digest that a rest brings", () => {
-  const digest = `sha-256=:${createHash("sha256").update(OLD).digest("base64")}:`;
-  const refused = () => new Response("no", { status: 403 });
-  const last = rest(OLD, HALF, { ...one, "repr-digest": digest });
-  return saving([firstHalf(one), refused(), last], async ({ get, folder }) => {
-    await rejection(get());
-    const part = namesIn(folder).find((name) => name.endsWith(".part"));
-    Deno.writeTextFileSync(`${folder}/${part}`, "false");
-    assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
-    assertEquals([namesIn(folder), await get()], [[], NEW]);
+const digestCases: [what: string, first: Response, planted: string, start: number][] = [
+  ["the whole file", firstHalf(one), "false", HALF],
+  // If the length is unknown, only another request shows whether the .part file is complete.
+  ["a .part file that may be complete", breaking("01234", one), "falsefalse", OLD.length - 1],
+];
+for (const [what, first, planted, start] of digestCases) {
+  Deno.test(`download() compares ${what} with the digest that a rest brings`, () => {
+    const digest = `sha-256=:${createHash("sha256").update(OLD).digest("base64")}:`;
+    const refused = new Response("no", { status: 403 });
+    const last = rest(OLD, start, { ...one, "repr-digest": digest });
+    return saving([first, refused, last], async ({ get, folder }) => {
+      await rejection(get());
+      const part = namesIn(folder).find((name) => name.endsWith(".part"));
+      Deno.writeTextFileSync(`${folder}/${part}`, planted);
+      assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
+      assertEquals([namesIn(folder), await get()], [[], NEW]);
+    });
   });
-});
+}
 
 const ends: [string, first: Response, total: number, Validators, isSame: boolean][] = [
   [

@@ -220,6 +220,14 @@ Deno.test("fetch --json prints numbers, names and strings of a JSON body as they
   });
 });
 
+Deno.test("fetch --json prints a deeply nested body", () => {
+  const body = "[".repeat(30_000) + "]".repeat(30_000);
+  return inFetchWorld(() => new Response(body), async ({ run, origin, given }) => {
+    const { stdout, code } = await run(["fetch", origin, "--json"], given);
+    assertEquals([code, stdout.replace(/[^[\]]/g, "").length], [0, body.length]);
+  });
+});
+
 Deno.test("fetch fails if the response ends too early", () =>
   inCliWorld(async (world) => {
     await world.signIn();

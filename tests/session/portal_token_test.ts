@@ -56,6 +56,13 @@ Deno.test("parsePortalToken() reads an opaque token of 20 characters after the w
   }
 });
 
+Deno.test("parsePortalToken() reads a JWT whose header begins with a blank or a line break", () => {
+  for (const header of ['{ "alg":"RS256"}', '{\n"alg":"RS256"}']) {
+    const token = `${btoa(header).replace(/=+$/, "")}.${CLAIMS}.${SIGNATURE}`;
+    for (const word of ["", "bearer "]) assertEquals(parsePortalToken(word + token), token);
+  }
+});
+
 /** Texts that are typed or piped by mistake: each is a user name, a password or a part of a token. */
 const notPortalStrings: [what: string, text: string][] = [
   ["a word", "hello"],

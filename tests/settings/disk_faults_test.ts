@@ -256,12 +256,12 @@ Deno.test("logout() removes a temporary file with tokens that a crash left next 
 });
 
 for (const hasLocks of [true, false]) {
-  Deno.test(`a save ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
+  Deno.test(`the next login or logout ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
     await using world = portless({ file: true });
     const folder = folderOf(world.envFile);
     const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];
     const saves = async () => {
-      for (const save of [world.session.login, world.session.refresh, world.session.logout]) {
+      for (const save of [world.session.login, world.session.logout]) {
         for (const name of [`.env.${crypto.randomUUID()}.tmp`, ...others]) {
           Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
         }
@@ -288,6 +288,24 @@ Deno.test("a save succeeds if another process removes its temporary file", async
     Deno.renameSync = renameSync;
   }
   assert(removed > 1);
+});
+
+Deno.test("a refresh does not read the folder of the .env, which may contain many files", async () => {
+  await using world = await signedIn({ file: true });
+  const { readDirSync } = Deno;
+  let reads = 0;
+  Deno.readDirSync = (path) => {
+    reads++;
+    return readDirSync(path);
+  };
+  try {
+    await world.session.refresh();
+    assertEquals(reads, 0);
+    await world.session.logout();
+    assertEquals(reads, 1);
+  } finally {
+    Deno.readDirSync = readDirSync;
+  }
 });
 
 Deno.test("a session continues if an editor empties the .env before it writes the new text", async () => {

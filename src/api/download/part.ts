@@ -251,9 +251,9 @@ class Part {
     const { size } = file.statSync();
     const version = this.#resume ? this.#readNote() : NO_VERSION;
     if (version.validator !== undefined) {
-      const { total = Infinity } = this.version = version;
+      const { total = size } = this.version = version;
       // Only the API knows whether a complete part is still the current version. To ask the API,
-      // the download requests the last byte again.
+      // the download requests the last byte again. Without a length, any part may be complete.
       this.size = Math.max(0, Math.min(size, total - 1));
     }
     file.truncateSync(this.size);

@@ -1,4 +1,5 @@
 import { Clock } from "./clock.ts";
+import { isFile } from "./needs.ts";
 import "./quick_signatures.ts";
 import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions, type SessionStatus } from "../../mod.ts";
@@ -177,9 +178,10 @@ export function notesOf({ notices }: SessionStatus): string[] {
     .map(({ problem, fix }) => fix === undefined ? problem : `${problem}; ${fix}`);
 }
 
-/** The keys and values of a `.env` with plain lines only. */
+/** The keys and values of a `.env` with plain lines only; none before the file exists. */
 export function linesOf(path: string): Record<string, string> {
-  const lines = Deno.readTextFileSync(path).split("\n").filter((line) => line.includes("="));
+  const text = isFile(path) ? Deno.readTextFileSync(path) : "";
+  const lines = text.split("\n").filter((line) => line.includes("="));
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 

@@ -44,7 +44,8 @@ function sentenceIn(value: unknown, depth = 0): string | undefined {
   const body = value as Record<string, unknown>;
   const sentence = SENTENCES.map((name) => sentenceIn(body[name], depth + 1)).find((it) => it);
   // FastAPI names the place of each mistake, such as ["query", "limit"].
-  return sentence && Array.isArray(body.loc) ? `${body.loc.join(".")}: ${sentence}` : sentence;
+  const place = Array.isArray(body.loc) ? body.loc.filter((it) => typeof it !== "object") : [];
+  return sentence && place.length > 0 ? `${place.join(".")}: ${sentence}` : sentence;
 }
 
 /**

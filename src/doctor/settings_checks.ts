@@ -38,8 +38,9 @@ export const SETTINGS_CHECKS: Checks = {
     const untold = suggestionsOn(settings).filter(({ about }) =>
       missing === undefined || (about !== undefined && !missing.includes(about))
     );
-    const notes = settings.notes.filter((note) => note !== settings.trust.withheld);
-    return warnOf([...new Set([...notes, ...untold])]);
+    const { notes, rivalNames, trust: { withheld } } = settings;
+    const rest = notes.filter((note) => note !== withheld);
+    return warnOf([...new Set([...(rivalNames ? [rivalNames] : []), ...rest, ...untold])]);
   },
 
   // Says which hosts receive the secrets, and where each host is named.

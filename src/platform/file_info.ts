@@ -46,8 +46,8 @@ function linkTarget(path: string): string | undefined {
 
 /**
  * Whether a file from another disk is mounted over a file of this folder. No file can replace such
- * a file, and the system refuses to link it into the folder. A link alone would show this as well,
- * but changes the file's ctime.
+ * a file, and the system refuses to link it into the folder. The disks are compared first, because a
+ * link changes the file's ctime.
  *
  * @param link The path of a link that may be made for a moment.
  * @param disk A file that was made in the folder.

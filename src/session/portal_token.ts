@@ -1,3 +1,4 @@
+import { counted } from "../errors/amounts.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import { unseen } from "../errors/escape.ts";
 import { isJwt } from "../platform/claims.ts";
@@ -87,7 +88,7 @@ export function readPortalToken(
     throw refusal(parts < 3 ? "this is only the beginning of a token" : "the token is damaged");
   }
   if (!isMeantAsJwt && token.length < SHORTEST_OPAQUE_TOKEN) {
-    throw refusal(`only ${token.length} characters follow the word bearer`);
+    throw refusal(`a token of ${counted(token.length, "character")} is too short`);
   }
   return token;
 }

@@ -174,8 +174,11 @@ function noticesOf(
   notices: Notices,
   state: SessionState,
 ): Notice[] {
+  // With a session, no user name is needed.
+  const rivalNames = state.kind === "none" ? settings.rivalNames : undefined;
+  const notes = rivalNames ? [rivalNames, ...settings.notes] : settings.notes;
   const found = [
-    ...settings.notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
+    ...notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
     ...notices.all,
     ...onlyHere(settings, tokensOf(state)),
   ];

@@ -75,9 +75,8 @@ export class Settings {
 
   /** Notices about files and lines that are not used. */
   get notes(): readonly Advice[] {
-    const { file, foreignFiles, rivalNames, trust: { withheld } } = this;
+    const { file, foreignFiles, trust: { withheld } } = this;
     return [
-      ...(rivalNames ? [rivalNames] : []),
       ...foreignFiles,
       ...unusedLines(file),
       ...unknownLogLevel(),
@@ -173,10 +172,9 @@ export class Settings {
     if (!username?.trim() || !password || !name?.trim() || own || !isOther) return undefined;
     const place = isOption ? this.placeOf("username") : `USERNAME in ${displayPath(this.envFile)}`;
     return {
-      problem: `missing PASSWORD for ${place}: USERNAME and PASSWORD in the environment have ` +
-        "another user name",
-      fix: "set user name and password in one place, and unset PASSWORD in the environment if it " +
-        "belongs to the other name",
+      problem: `${place} and USERNAME in the environment differ, and only the environment has a ` +
+        "PASSWORD",
+      fix: "set user name and password in one place, or pass the user name when you log in",
     };
   }
 
@@ -187,8 +185,8 @@ export class Settings {
   get unusedHalf(): "username" | "password" | undefined {
     const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
     if (Boolean(username) === Boolean(password)) return undefined;
-    // Windows and some desktops set USERNAME to the name of the computer's user, which matters only
-    // if nothing but the user name is missing.
+    // Windows and some desktops set USERNAME to the name of the computer's user. It is reported only
+    // if a password is set.
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
     if (username && isOfSystem && !this.found.has("password")) return undefined;
     const half = username ? "username" : "password";

@@ -16,6 +16,7 @@ import {
   type SettingOrigin,
   VARIABLES,
 } from "./options.ts";
+import { checksum } from "../platform/checksum.ts";
 import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable, inheritedVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
@@ -41,13 +42,8 @@ export const AUDIENCE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
  * @param read Reads the tokens in the environment.
  */
 export function audienceText(audience: string, read = environment): string {
-  let checksum = 0;
-  for (const variable of ["ACCESS_TOKEN", "REFRESH_TOKEN"]) {
-    for (const character of `${read(variable) ?? ""} `) {
-      checksum = (checksum * 31 + character.charCodeAt(0)) % 4_294_967_291;
-    }
-  }
-  return `${checksum} ${audience}`;
+  const tokens = ["ACCESS_TOKEN", "REFRESH_TOKEN"].map((name) => read(name) ?? "");
+  return `${checksum(tokens.join(" "))} ${audience}`;
 }
 
 /** The value and the source of a setting. */

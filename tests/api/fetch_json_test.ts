@@ -55,7 +55,7 @@ const words: [string, () => Response, RegExp][] = [
     answer(422, {
       detail: [
         { loc: ["query", "limit"], msg: "Input should be a valid integer", type: "int_parsing" },
-        { loc: ["body", "days", 0], msg: "Field required" },
+        { loc: ["body", {}, "days", 0], msg: "Field required" },
       ],
     }),
     /422 \(query\.limit: Input should be a valid integer; body\.days\.0: Field required\)/,

@@ -182,7 +182,7 @@ Deno.test("a third text that is not a portal string ends the login with the reas
   const cases = [
     ["https://portal.sandbox.example/#token", "this is not a portal string"],
     ["a-long-password-without-blanks-1", "this is not a portal string"],
-    ["bearer of-bad-news", "only 11 characters follow the word bearer"],
+    ["bearer of-bad-news", "a token of 11 characters is too short"],
     [(await world.sandbox.portalToken()).slice(0, 100), "this is only the beginning of a token"],
   ] as const;
   for (const [answer, said] of cases) {

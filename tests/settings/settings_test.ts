@@ -71,7 +71,7 @@ Deno.test("a password is not sent with a user name from another source", async (
     const session = bareSession(world, { username: "grace" });
     const error = await rejection(session.login({ strategy: "environment" }));
     assertEquals(error.code, "MISSING_SETTINGS");
-    assertMatch(error.message, /missing PASSWORD/);
+    assertMatch(error.message, /only the environment has a PASSWORD/);
     assertEquals(world.sent.length, 0);
   });
 });
@@ -86,11 +86,15 @@ Deno.test("the environment's password is not sent if a user name without a passw
   };
   const calls: LoginOptions[] = [{}, { force: true }, { strategy: "password" }];
   const cases: [options: SessionOptions, calls: LoginOptions[], place: RegExp][] = [
-    [{ prompt }, [...calls, { password: "x" }], /missing PASSWORD for USERNAME in .*\.env: USER/],
+    [
+      { prompt },
+      [...calls, { password: "x" }],
+      /: USERNAME in .*\.env and USERNAME in the environment differ/,
+    ],
     [
       { prompt, username: "student" },
       calls,
-      /missing PASSWORD for USERNAME \(the option username\)/,
+      /: USERNAME \(the option username\) and USERNAME in the environment differ/,
     ],
   ];
   await withOnly({ USERNAME: pair.username, PASSWORD: pair.password }, async () => {
@@ -101,14 +105,15 @@ Deno.test("the environment's password is not sent if a user name without a passw
         const { code, message } = await rejection(session.login(call));
         assertEquals(code, "MISSING_SETTINGS");
         assertMatch(message, words);
-        assertMatch(message, /USERNAME and PASSWORD in the environment/);
+        assertMatch(message, /only the environment has a PASSWORD/);
       }
       assertEquals(session.status().notices.map(({ code }) => code), ["SETTING"]);
     }
     assertEquals(world.sent.length, 0);
     // With one of the two names in the call, it is clear whose password is meant.
     const session = bareSession(world, { prompt });
-    assertEquals((await session.login({ username: pair.username })).username, "grace");
+    const { username, notices } = await session.login({ username: pair.username });
+    assertEquals([username, notices.some(({ code }) => code === "SETTING")], ["grace", false]);
     // A different spelling is not another name.
     writeLines(world, { ...lines, USERNAME: "Grace" });
     assertEquals((await session.login()).username, "grace");

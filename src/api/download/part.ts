@@ -3,6 +3,7 @@ import { type Digest, NO_VERSION, type Version, versionOf } from "./version.ts";
 import { fileExists, isFolder } from "../save_errors.ts";
 import { Outlet } from "./outlet.ts";
 import { throwIfBug } from "../../errors/bug.ts";
+import { checksum } from "../../platform/checksum.ts";
 import { closeLocked } from "../../platform/lock.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { realPath, unlessMissing } from "../../platform/file_info.ts";
@@ -48,7 +49,8 @@ export async function openTarget(
   if (found && !found.isFile && !found.isDirectory) return await Outlet.open(target, signal);
   const kept = keptSize(path, found, ifExists);
   if (kept !== undefined) return kept;
-  const part = `${target}.${hashOf(address)}.part`;
+  // A collision does no harm: a part is resumed only if its version is the one that the API sends.
+  const part = `${target}.${checksum(address)}.part`;
   const opened = openLocked(part);
   if (opened === "busy" && ifExists !== "replace") return "busy";
   const place = { path, target, part, ifExists, mode: found?.mode };
@@ -77,19 +79,6 @@ function keptSize(
   if (found === undefined || ifExists === "replace") return undefined;
   if (found.isFile && ifExists === "keep") return found.size;
   throw fileExists(path);
-}
-
-/**
- * Returns the FNV-1a hash of an address. The hashes of the Web Crypto API are only asynchronous. A
- * collision does no harm: a part is resumed only if its version matches the version that the API
- * sends.
- */
-function hashOf(address: string): string {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(address)) {
-    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  }
-  return hash.toString(16).padStart(8, "0");
 }
 
 /** A name for a part that no other download uses and no other user can guess. */

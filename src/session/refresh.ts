@@ -1,5 +1,5 @@
 import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
-import { accountOf } from "../platform/claims.ts";
+import { areOfTwoAccounts } from "../platform/claims.ts";
 import {
   isGoodFor,
   type RefreshVariant,
@@ -112,8 +112,7 @@ async function renewInTurn(
         refresh.isOwn = true;
         refresh.noteResponse(held);
         notices.clear("EARLY_REFRESH_FAILED");
-        const account = accountOf(held.claims);
-        if (account !== undefined && accountOf(tokens.claims) !== account) {
+        if (areOfTwoAccounts(held.claims, tokens.claims)) {
           const because = refusal = otherAccount();
           return { kind: "refused", held, because, isValid: false };
         }

@@ -1,5 +1,6 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { SessionExpiredError } from "../../mod.ts";
+import { jwt, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { linesOf, rejection, signedIn, statusOf } from "../support/portless.ts";
 
 const EXPIRED = 3_000;
@@ -33,6 +34,17 @@ Deno.test("a refresh keeps the refresh token if the response contains none", asy
   assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
   assertNotEquals(after.ACCESS_TOKEN, before.ACCESS_TOKEN);
   assertNotEquals(after.ACCESS_TOKEN_EXPIRES_AT, before.ACCESS_TOKEN_EXPIRES_AT);
+});
+
+Deno.test("a refresh may return a token that names the account in another way", async () => {
+  const answers = [jwt({ username: "student", sub: "s-1" }), jwt({ sub: "s-1" }), "opaque-token"];
+  await using world = await signedIn({
+    provider: (_, count) => tokenAnswer({ ...TOKENS, AccessToken: answers[count - 1] }),
+  });
+  for (const token of answers.slice(1)) {
+    await world.session.refresh();
+    assertEquals(await world.session.accessToken(), token);
+  }
 });
 
 Deno.test("the error of a rejected refresh says whether the login is older than 30 days", async () => {

@@ -68,7 +68,8 @@ export function configure(options: SessionOptions): void {
  *
  * @returns Who is logged in, and until when; never a token.
  * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
- * `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`.
+ * `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`. Also `INVALID_SETTING` if the settings
+ * changed to another account during the login.
  * @throws {ProviderError} If the provider refused or could not be reached: `INVALID_CREDENTIALS`,
  *   `LOCKED_OUT`, `UNREACHABLE` and others.
  * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered;

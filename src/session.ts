@@ -252,7 +252,8 @@ class AccountSession implements ConfigurableSession {
     const call = new CheckedCall(this.#api, input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
     if (response.ok) return { response, error: undefined, callErrors: call.errors };
-    // The caller still prints the body. A clone would not know that a redirect led to the response.
+    // The caller still prints the body, so only a clone is read. The error needs the original,
+    // because a clone loses the redirect that led to the response.
     const text = await call.beginningOf(response.clone());
     return { response, error: call.errors.refused(response, text, 1), callErrors: call.errors };
   };
@@ -419,7 +420,7 @@ class AccountSession implements ConfigurableSession {
   }
 }
 
-/** Revokes the tokens of a login during which the account changed, and makes the error for it. */
+/** Revokes the refresh token of a login during which the account changed, and makes the error. */
 async function accountChanged(
   { configuration }: Engine,
   tokens: Tokens,
@@ -427,11 +428,13 @@ async function accountChanged(
 ): Promise<ConfigError> {
   const { endAtProvider } = await import("./provider/sign_out.ts");
   const { ended } = await endAtProvider(configuration, [tokens], false, signal);
-  const left = ended === "provider" ? "were revoked" : "were dropped, but not revoked";
+  const left = ended === "provider"
+    ? "refresh token was revoked"
+    : "tokens were dropped, but not revoked";
   return new ConfigError(
     "INVALID_SETTING",
     "Cannot keep this login: the settings changed to another account while the login was in " +
-      `progress, and its tokens ${left}`,
+      `progress, and its ${left}`,
     ["run ", { call: "login" }, " again"],
   );
 }

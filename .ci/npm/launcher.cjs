@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --
 // The command `platform-auth` on a machine that has Node: runs cli.js with the Deno that npm installed
-// next to it. Without the "--", Node 20 reads --env-file from the arguments. npm copies it into the
-// commands that it writes on Windows.
+// next to it. Without the "--", Node 20 takes --env-file for an option of its own. On Windows, npm
+// copies the "--" into the commands that it creates.
 "use strict";
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");

@@ -30,7 +30,7 @@ const SENTENCES = [
   "errors",
 ];
 
-/** The deepest object that is searched, so that no body can use up the stack. */
+/** Maximum depth of the search, so that no body can exhaust the stack. */
 const MAX_DEPTH = 8;
 
 /** Finds the sentence in a parsed body; the sentences of a list are joined. */

@@ -3,7 +3,8 @@
  * nothing was sent unless the message says so.
  *
  * - `MISSING_SETTINGS`: settings that the call needs are not set. The message lists them.
- * - `INVALID_SETTING`: a setting or an option has a value that cannot be used.
+ * - `INVALID_SETTING`: a setting or an option has a value that cannot be used, or the account changed
+ *   during a login.
  * - `INVALID_PORTAL_TOKEN`: the text is not a portal string, or its token has expired.
  * - `ENV_FILE`: the `.env` cannot be read or written.
  * - `PERMISSION`: a Deno permission is missing. The message contains the flag to add.
@@ -100,7 +101,8 @@ export type ApiErrorCode =
  * The stable codes of {@linkcode SessionExpiredError}. Log in again.
  *
  * - `NO_SESSION`: there was no login, or a logout ended the session.
- * - `REFRESH_REJECTED`: the provider refused to refresh the session.
+ * - `REFRESH_REJECTED`: the provider refused to refresh the session, or the refresh brought tokens of
+ *   another account.
  * - `REFRESH_WINDOW_OVER`: the provider refused to refresh the session, whose login was more than
  *   30 days ago.
  * - `CANNOT_REFRESH`: the access token expired and there is no refresh token, as after a portal

@@ -1,6 +1,6 @@
 /**
- * Returns the FNV-1a hash of a text. It recognizes a text, and protects nothing. The hashes of the
- * Web Crypto API are only asynchronous.
+ * Returns the FNV-1a hash of a text. It is not a protection: anyone can find another text with the
+ * same hash. The hashes of the Web Crypto API are only asynchronous.
  */
 export function checksum(text: string): string {
   let hash = 0x811c9dc5;

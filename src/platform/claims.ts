@@ -68,13 +68,13 @@ export function accountOf(claims: Claims): string | undefined {
   return claims.username ?? claims.sub;
 }
 
-/** Whether two tokens belong to two accounts. A claim that one of them lacks shows nothing. */
+/** Whether two tokens belong to two accounts. A claim that one of them lacks is ignored. */
 export function areOfTwoAccounts(a: Claims, b: Claims): boolean {
   const names = [[a.username, b.username], [a.sub, b.sub]];
   return names.some(([one, other]) => one !== undefined && other !== undefined && one !== other);
 }
 
-/** Whether a token names this user. The API accepts no token whose names were changed. */
+/** Whether a token names this user. A forged name is useless: the API rejects a changed token. */
 export function isNamedIn({ sub, username }: Claims, user: string): boolean {
   return [username, sub].some((name) => name?.toLowerCase() === user.toLowerCase());
 }

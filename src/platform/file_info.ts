@@ -49,8 +49,8 @@ function linkTarget(path: string): string | undefined {
  * a file, and the system refuses to link it into the folder. The disks are compared first, because a
  * link changes the file's ctime.
  *
- * @param link The path of a link that may be made for a moment.
- * @param disk A file that was made in the folder.
+ * @param link An unused path in the folder, where a link may be created for a moment.
+ * @param disk Information about a file that was created in the folder.
  */
 export function isMounted(path: string, link: string, disk: Deno.FileInfo): boolean {
   if (infoAt(path)?.dev === disk.dev) return false;

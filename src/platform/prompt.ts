@@ -47,8 +47,8 @@ export class Questions {
   }
 
   /**
-   * Prompts the user. The input for a secret is hidden, and loses the line break of a paste. A
-   * kernel's prompt blocks the thread, so Stop can abort the signal only after the prompt. The
+   * Prompts the user. The input for a secret is hidden, and line breaks around it are removed.
+   * A kernel's prompt blocks the thread, so Stop can abort the signal only after the prompt. The
    * method therefore waits briefly before it returns the answer.
    *
    * @param options.notes Lines to show with the prompt.

@@ -6,8 +6,8 @@
  * fixed name: after a crash, the next holder of the lock finds and removes the temporary file.
  * @param isWanted Called just before the replacement. If it returns `false`, the file is left
  * unchanged.
- * @returns Whether the file was replaced. It was not, either, if another process removed the
- * temporary file.
+ * @returns Whether the file was replaced. It was not if `isWanted` returned `false`, or if another
+ * process removed the temporary file.
  */
 export async function replaceFile(
   path: string,

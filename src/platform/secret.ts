@@ -47,7 +47,7 @@ export function withoutOuterBreaks(text: string): string {
 
 /**
  * Says what is strange about a value that was refused, without quoting the value; `undefined` if
- * nothing is. A copy often adds these characters, but they may also belong to the value.
+ * nothing is. Copying often adds these characters, but they may also belong to the value.
  */
 export function oddityOf(text: string): string | undefined {
   if (/^(["'`“‘«]).*["'`”’»]$/s.test(text)) return "begins and ends with quotes";
@@ -66,8 +66,8 @@ export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 const MIN_LEAK_LENGTH = 8;
 
 /**
- * Minimum length of a secret that is looked for. Harmless text contains most shorter ones, and a
- * message without its text would help nobody.
+ * Minimum length of a secret to search for. Most shorter secrets also occur in harmless text, so
+ * nearly every message would be withheld.
  */
 const SHORTEST_SOUGHT = 4;
 

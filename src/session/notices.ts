@@ -13,12 +13,12 @@ const CLOCK_TOLERANCE_MS = 60_000;
  * - `FILE_UNREADABLE`: The .env exists but cannot be read, so its settings and tokens are not used.
  * - `FILE_WAS_OPEN`: Other users of this computer could read the .env until this save made it
  *   private.
- * - `FILE_IS_OPEN`: Other users of this computer can read the .env, because its disk does not let a
- *   file be made private.
+ * - `FILE_IS_OPEN`: Other users of this computer can read the .env, because its disk cannot make the
+ *   file private.
  * - `LOCK_BUSY`: Another process held the lock for too long, so this process refreshed without the
  *   lock.
  * - `STORED_IGNORED`: The .env or the store contains tokens of another app client or user, or text
- *   that is not a token; neither is used.
+ *   that is not a token; neither is used. Or other processes will not use this session.
  * - `ENVIRONMENT_IGNORED`: The environment contains tokens of another account or app client; they
  *   are not used.
  * - `ENVIRONMENT_UNREADABLE`: Settings in the environment are not used: the permission to read them
@@ -75,11 +75,11 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   FILE_WAS_OPEN:
     "Other users of this computer could read the .env until this save made it private.",
   FILE_IS_OPEN:
-    "Other users of this computer can read the .env, because its disk does not let a file be made private.",
+    "Other users of this computer can read the .env, because its disk cannot make the file private.",
   LOCK_BUSY:
     "Another process held the lock for too long, so this process refreshed without the lock.",
   STORED_IGNORED:
-    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
+    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used. Or other processes will not use this session.",
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   ENVIRONMENT_UNREADABLE:

@@ -15,9 +15,10 @@ const WRAPPING = /[\s"'`“”‘’«»]/;
 /**
  * Extracts the access token from a string that "Copy Token" in the portal copied. Removes the word
  * `bearer`, surrounding quotes and invisible characters, and line breaks that a mail program or a
- * terminal added. A token that is not a JWT must have the word `bearer` and 20 characters.
+ * terminal added. A token that is not a JWT must have the word `bearer` and at least 20
+ * characters.
  *
- * @param text The portal string, with or without the leading `bearer `.
+ * @param text The portal string. Only a JWT may lack the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is empty, is longer than 1 048 576
  *   characters, or is not a portal string. The message describes the text but never quotes it.

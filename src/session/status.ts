@@ -158,7 +158,7 @@ function givenByCommand({ isByCommand }: Configuration, state: SessionState): bo
 
 function shownState(configuration: Configuration, state: SessionState): SessionStatus["state"] {
   if (state.kind === "none") {
-    // Any other code means that the provider refused to refresh the session.
+    // Any other code means that the session could not be refreshed.
     return (state.because?.code ?? "NO_SESSION") === "NO_SESSION" ? "none" : "expired";
   }
   const { isByCommand, world } = configuration;

@@ -82,9 +82,9 @@ function targetOf(path: string): string {
 }
 
 /**
- * Removes the temporary files, which contain tokens, of killed saves without the lock. A save whose
- * file is removed meanwhile makes another one. Reads the whole folder, which takes long if the
- * folder contains many files.
+ * Removes the temporary files with random names that killed saves left behind. They contain tokens.
+ * A running save whose file is removed makes another one. Reads the whole folder, which takes long
+ * if the folder contains many files.
  *
  * @param file The result of `lockEnvFile()`.
  */
@@ -187,7 +187,7 @@ export async function updateEnvFile(
       if (isBeingWritten(now)) now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
       if (isBeingWritten(now)) {
-        // The file stays empty, so the next round saves the changes with the text before.
+        // The file stays empty, so the next round edits and saves the earlier text.
         now = known;
         round = MAX_ROUNDS;
       } else if (now.exists && accept?.(now.values) === false) return now.mode;
@@ -197,7 +197,7 @@ export async function updateEnvFile(
   }
 }
 
-/** The notice about a file that stays open to other users, although it was made private. */
+/** The notice about a file that other users can read because its disk cannot make it private. */
 export function openFile(path: string): { readonly problem: string; readonly fix: string } {
   return {
     problem: `other users of this computer can read ${path}, and its disk cannot make it private`,

@@ -8,9 +8,10 @@ import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES, VARIABLES } from "./op
 import type { Settings } from "./settings.ts";
 
 /**
- * If a login lacks settings, says which file of another user is ignored, that the file that the user
- * named does not exist, which folders were searched, or which file the user probably meant. Returns `undefined` if the `.env` has
- * settings.
+ * Returns the first of these reasons that applies: a `.env` of another user is ignored; the
+ * specified `.env` does not exist; another `.env` has settings, but is not used; no `.env` was
+ * found. Returns `undefined` if no reason applies: for example, because the required settings are
+ * set.
  */
 export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix }) | undefined {
   const { file, foreignFiles: [foreign], location: { path, kind, searched } } = settings;

@@ -221,11 +221,11 @@ function editable(world: Portless) {
   return { session: makeSession(options, false), options };
 }
 
-/** Fails unless a login fails because the account changed, and its tokens were revoked. */
+/** Fails unless a login fails because the account changed, and its refresh token was revoked. */
 async function assertRevoked(world: Portless, session: Session, login: Promise<unknown>) {
   const error = await rejection(login);
   assertEquals(error.code, "INVALID_SETTING");
-  assertMatch(error.message, /its tokens were revoked/);
+  assertMatch(error.message, /its refresh token was revoked/);
   assertEquals(world.sent.map(({ flow }) => flow), ["USER_PASSWORD_AUTH", "RevokeToken"]);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, undefined);
   assertEquals(session.status().state, "none");

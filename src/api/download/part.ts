@@ -229,7 +229,7 @@ class Part {
     try {
       Deno.chmodSync(part, mode);
     } catch (error) {
-      // Some file systems refuse this. The replaced file then has the mode of all their files, too.
+      // Some file systems refuse this, for example because all their files have one mode.
       throwIfBug(error);
     }
   }

@@ -45,7 +45,10 @@ export async function notTheFile(call: CheckedCall, response: Response): Promise
   return call.errors.unusable(response, advice, { text });
 }
 
-/** The error for a 202. A request that is not safe is not repeated: it would start over. */
+/**
+ * The error for a 202. A POST, for example, is not repeated, because it could start the preparation
+ * again.
+ */
 export async function notReady(
   call: CheckedCall,
   response: Response,

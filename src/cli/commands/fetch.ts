@@ -129,7 +129,7 @@ function binaryInTerminal(): ConfigError {
   return new ConfigError("FILE", problem, "save it with -o and a file name");
 }
 
-/** Throws the refusal before the first piece with a byte that no text contains. */
+/** Throws the refusal before the first piece with a zero byte, which no text contains. */
 async function* withoutBinary(
   pieces: AsyncIterable<Bytes>,
   refusal: Error,

@@ -162,10 +162,12 @@ async function withEndlessBody(
       return new Response();
     }
     const etag = `"one"`;
-    if (headers.has("range")) {
-      const range = `bytes ${FIRST}-${WHOLE.length - 1}/${WHOLE.length}`;
-      const init = { status: 206, headers: { etag, "content-range": range } };
-      return new Response(WHOLE.slice(FIRST), init);
+    const range = headers.get("range");
+    if (range !== null) {
+      const start = Number(/\d+/.exec(range)?.[0]);
+      const sent = `bytes ${start}-${WHOLE.length - 1}/${WHOLE.length}`;
+      const init = { status: 206, headers: { etag, "content-range": sent } };
+      return new Response(WHOLE.slice(start), init);
     }
     if (!isEndless) return new Response(WHOLE, { headers: { etag } });
     const pieces = [new TextEncoder().encode(WHOLE.slice(0, FIRST))].values();
@@ -242,7 +244,8 @@ async function callWhileReading(running: Running): Promise<void> {
       await assertStopped(running, call, await ending, before);
       end();
       const next = await run(kernel, `JSON.stringify(await ${cell})`);
-      const wanted = file ? `"resumedFrom":${FIRST}` : `"the first piece","the rest"`;
+      // The length is not known, so the last byte is requested again.
+      const wanted = file ? `"resumedFrom":${FIRST - 1}` : `"the first piece","the rest"`;
       assertStringIncludes(JSON.stringify(next.outputs).replaceAll("\\", ""), wanted);
       if (file) assertEquals(await Deno.readTextFile(`${folder}/${file}`), WHOLE);
     }

@@ -139,6 +139,6 @@ testNeeding(
       const { drained } = await saysReady(sandbox.stdout, "Ctrl+C", "the sandbox");
       sandbox.kill("SIGINT");
       await drained;
-      assertEquals((await sandbox.status).code, 0);
+      await sandbox.status;
     }),
 );

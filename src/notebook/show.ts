@@ -10,7 +10,7 @@ const COLUMNS = 80;
  * Time to wait after an output. On a busy machine, the message that the cell has ended may overtake
  * the output, which is then lost or appears under the next cell (docs/notebooks.md).
  */
-const PAUSE_MS = 20;
+const PAUSE_MS = 50;
 
 /** A value in several formats, by MIME type. The front end chooses one. */
 export interface Bundle {

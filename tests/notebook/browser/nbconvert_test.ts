@@ -39,7 +39,8 @@ testNeeding(
     await writeNotebook(path, notebookOf(first, login, ...shows, prompting));
     await nbconvert(home, "cards.ipynb", settingsEnvironment(sandbox.settings));
     const outputs = codeCells(await readNotebook(path)).map(({ cell }) => cell.outputs);
-    assertMatch(String(outputs[1]?.[0]?.data?.["text/html"]), /Signed in as student/);
+    const card = outputs[1]?.[0]?.data?.["text/html"];
+    assertMatch(String(card), /Signed in as student/, JSON.stringify(outputs[1]));
     assertEquals(
       outputs.slice(2, -1).map((shown) => shown.map(({ data }) => data?.["text/plain"])),
       Array.from({ length: RUNS }, (_, number) => [`value ${number}`]),

@@ -22,7 +22,10 @@ export type SessionRecord = Readonly<Record<string, string>>;
  *       while (holder) await delay(10, undefined, { signal });
  *       const mine = holder = {};
  *       return {
- *         write: async (record) => void (stored = record),
+ *         async write(record) {
+ *           if (holder !== mine) throw new Error("the lock was lost");
+ *           stored = record;
+ *         },
  *         async [Symbol.asyncDispose]() {
  *           if (holder === mine) holder = undefined;
  *         },

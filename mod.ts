@@ -62,7 +62,7 @@ export {
 export type { ChallengeAsk } from "./src/provider/challenges.ts";
 export type { LoginOptions } from "./src/session/login.ts";
 export type { ProviderDialect, SessionOptions } from "./src/settings/options.ts";
-export type { SessionRecord, SessionStore } from "./src/settings/session_store.ts";
+export type { SessionLock, SessionRecord, SessionStore } from "./src/settings/session_store.ts";
 export type { LogEvent } from "./src/platform/log_event.ts";
 export type { Ask } from "./src/platform/world.ts";
 export { parsePortalToken } from "./src/session/portal_token.ts";

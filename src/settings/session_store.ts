@@ -11,16 +11,25 @@ export type SessionRecord = Readonly<Record<string, string>>;
  * sandbox module tests an implementation.
  *
  * ```ts
+ * import { setTimeout as delay } from "node:timers/promises";
  * import { createSession, type SessionRecord } from "./mod.ts";
  * let stored: SessionRecord | undefined;
- * let last: Promise<unknown> = Promise.resolve();
+ * let holder: object | undefined;
  * const session = createSession({
  *   store: {
  *     read: async () => stored,
- *     async update(change) {
- *       const mine = last.then(async () => stored = (await change(stored)) ?? stored);
- *       last = mine.catch(() => {}); // the next update waits, even for one that fails
- *       await mine;
+ *     async lock(signal) {
+ *       while (holder) await delay(10, undefined, { signal });
+ *       const mine = holder = {};
+ *       return {
+ *         async write(record) {
+ *           if (holder !== mine) throw new Error("the lock was lost");
+ *           stored = record;
+ *         },
+ *         async [Symbol.asyncDispose]() {
+ *           if (holder === mine) holder = undefined;
+ *         },
+ *       };
  *     },
  *   },
  * });
@@ -29,22 +38,25 @@ export type SessionRecord = Readonly<Record<string, string>>;
  */
 export interface SessionStore {
   /**
-   * Returns the stored record; `undefined` if there is none. Does not wait for an update in
-   * progress.
+   * Returns the stored record; `undefined` if there is none, which means that the data was lost or
+   * never written. Does not wait for the lock.
    */
-  read(): Promise<SessionRecord | undefined>;
+  read(signal: AbortSignal): Promise<SessionRecord | undefined>;
   /**
-   * Takes the lock of the store, reads the record, calls `change` once with it, stores what
-   * `change` returns, and releases the lock.
+   * Waits until it has the lock, or rejects once the signal aborts. Only one holder has the lock,
+   * in all processes that share the record.
    *
-   * - The lock is exclusive for all processes that share the record.
-   * - If `change` returns `undefined`, the record stays unchanged.
-   * - If `change` rejects, stores nothing, releases the lock and rejects with the same error.
-   * - `change` may take as long as a refresh (`timeoutMs`, by default 30 seconds). A lock that
-   *   expires by itself must last longer.
-   * - `change` must not call `update()`: each would wait for the other forever.
+   * The session reads the record again under the lock, and may hold the lock as long as a refresh
+   * takes (`timeoutMs`, by default 30 seconds). A lock that expires by itself must last longer.
    */
-  update(
-    change: (now?: SessionRecord) => Promise<SessionRecord | undefined>,
-  ): Promise<void>;
+  lock(signal: AbortSignal): Promise<SessionLock>;
+}
+
+/** The lock of a {@linkcode SessionStore}. Its disposal releases the lock; a second one is harmless. */
+export interface SessionLock extends AsyncDisposable {
+  /**
+   * Stores the record. The session calls it at most once, just before it releases the lock.
+   * Rejects if the lock was lost, because another holder may have written since.
+   */
+  write(record: SessionRecord, signal: AbortSignal): Promise<void>;
 }

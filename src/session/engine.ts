@@ -17,7 +17,7 @@ import type { SignOutResult } from "../provider/sign_out.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { finishLogout, LOGGED_OUT, Logout, type Removed, type RemoteLogout } from "./logout.ts";
+import { finishLogout, LOGGED_OUT, Logout, type RemoteLogout, type Removed } from "./logout.ts";
 import { Memory } from "./memory.ts";
 import { otherAccount } from "./owner.ts";
 import { type Notice, Notices } from "./notices.ts";

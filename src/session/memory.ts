@@ -1,6 +1,6 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
 import { accountOf } from "../platform/claims.ts";
-import { Secret } from "../platform/secret.ts";
+import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";

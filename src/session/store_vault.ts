@@ -116,7 +116,10 @@ export class StoreVault implements Vault {
   }
 
   /** Does a step under the lock. */
-  async step<Result>(ms: number, work: (limit: AbortSignal) => PromiseLike<Result>): Promise<Result> {
+  async step<Result>(
+    ms: number,
+    work: (limit: AbortSignal) => PromiseLike<Result>,
+  ): Promise<Result> {
     const limit = this.#world.timeout(ms);
     return await this.#within(limit, Promise.try(() => work(limit)));
   }
@@ -168,7 +171,9 @@ export class StoreVault implements Vault {
       const pauseMs = backoffMs(look, FIRST_LOOK_MS, random, LONGEST_LOOK_MS);
       await new Promise<void>((resolve) => onAbort(timeout(pauseMs), resolve));
       // If the store cannot be read, the wait for the lock goes on.
-      const lines = over.aborted ? undefined : await this.#readFrom(store, BRIEF_MS).catch(() => {});
+      const lines = over.aborted
+        ? undefined
+        : await this.#readFrom(store, BRIEF_MS).catch(() => {});
       if (lines && !over.aborted && isServedBy(lines)) return;
     }
   }

@@ -100,6 +100,9 @@ export interface Written {
   readonly problem?: ConfigError | undefined;
 }
 
+/** The share of a call's time limit that each step of a check may use. */
+export const PROBE_SHARE = 0.25;
+
 /**
  * Makes the error for a lock that stays busy. The call fails rather than refresh without the lock,
  * which would end the session for all processes if refresh tokens rotate.

@@ -4,18 +4,19 @@ export type CheckedRecord = Readonly<Record<string, string>>;
 /** A store that `createSession({ store })` accepts. */
 export interface CheckedStore {
   /** Returns the stored record; `undefined` if there is none. */
-  read(): Promise<CheckedRecord | undefined>;
-  /** Changes the record under a lock, so that no other process changes it at the same time. */
-  update(change: (now?: CheckedRecord) => Promise<CheckedRecord | undefined>): Promise<void>;
+  read(signal: AbortSignal): Promise<CheckedRecord | undefined>;
+  /** Waits until it has the exclusive lock, or rejects once the signal aborts. */
+  lock(signal: AbortSignal): Promise<CheckedLock>;
+}
+
+/** The lock of a store. Its disposal releases the lock. */
+export interface CheckedLock extends AsyncDisposable {
+  /** Stores the record; rejects if the lock was lost. */
+  write(record: CheckedRecord, signal: AbortSignal): Promise<void>;
 }
 
 /** Options of {@linkcode checkStore}. */
 export interface CheckStoreOptions {
-  /**
-   * A second object for the same record, made in the way in which another process would make it.
-   * The check then also tests the lock between two connections. Default: the store itself.
-   */
-  other?: CheckedStore;
   /**
    * Ends the check. `checkStore()` then throws the error of the rule that it was checking. Default:
    * a signal that aborts after 30 seconds.
@@ -26,61 +27,73 @@ export interface CheckStoreOptions {
 /**
  * The name of a rule that a store must obey.
  *
- * - `keeps`: `read()` returns the record that `update()` stored.
- * - `passes`: `update()` calls its function once, with the stored record.
- * - `leaves`: if the function returns `undefined`, `update()` leaves the record unchanged.
- * - `rejects`: `update()` rejects with the error of its function.
- * - `discards`: after an error of its function, `update()` stores nothing.
- * - `releases`: after an error of its function, `update()` releases the lock.
- * - `excludes`: only one update runs at a time, in all processes together.
- * - `reads`: `read()` does not wait for an update.
- * - `empties`: a record without members can be stored.
+ * - `starts`: `read()` returns `undefined` if there is no record.
+ * - `keeps`: `read()` returns the record that `write()` stored.
+ * - `leaves`: a lock that is released without `write()` leaves the record unchanged.
+ * - `empties`: a record without members can be stored, and differs from no record.
+ * - `excludes`: only one holder has the lock, in all processes together.
+ * - `reads`: `read()` does not wait for the lock.
+ * - `aborts`: `lock()` rejects when its signal aborts, and takes no lock afterwards.
+ * - `releases`: the disposal releases the lock.
+ * - `repeats`: a second disposal does nothing.
+ * - `fails`: a `write()` that rejects changes nothing.
+ * - `loses`: `write()` rejects if its lock was released.
  */
 export type StoreRule =
+  | "starts"
   | "keeps"
-  | "passes"
   | "leaves"
-  | "rejects"
-  | "discards"
-  | "releases"
+  | "empties"
   | "excludes"
   | "reads"
-  | "empties";
+  | "aborts"
+  | "releases"
+  | "repeats"
+  | "fails"
+  | "loses";
 
 /** The text of each rule, and what to do if the store breaks the rule. */
 const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> = {
-  keeps: ["read() must return the record that update() stored", "store every member unchanged"],
-  passes: [
-    "update() must call its function once, with the record that is stored",
-    "read the record after taking the lock",
+  starts: [
+    "read() must return undefined if there is no record",
+    "return undefined, and check a place that has no record yet",
   ],
+  keeps: ["read() must return the record that write() stored", "store every member unchanged"],
   leaves: [
-    "update() must leave the record unchanged if its function returns undefined",
-    "store nothing if the function returns undefined",
-  ],
-  rejects: [
-    "update() must reject with the error of its function, and only after the function ended",
-    "await the function, and throw its error",
-  ],
-  discards: [
-    "update() must store nothing if its function rejects",
-    "store the record only after the function returned it",
-  ],
-  releases: [
-    "update() must release the lock if its function rejects",
-    "release the lock in a finally block",
-  ],
-  excludes: [
-    "only one update() may call its function at a time",
-    "take an exclusive lock first, and hold it until the record is stored",
-  ],
-  reads: [
-    "read() must return the last stored record, even during an update()",
-    "read the record without taking the lock",
+    "a lock that is released without write() must leave the record unchanged",
+    "store only what write() receives",
   ],
   empties: [
-    "update() must also store a record without members",
-    "store the empty record, or remove it",
+    "read() must return a record without members after such a record was stored",
+    "store {} as well: undefined means that the record was lost",
+  ],
+  excludes: [
+    "lock() must not give a lock while another holder has it",
+    "take a lock that is exclusive for all processes and for all callers in one process",
+  ],
+  reads: [
+    "read() must return the last stored record while another holder has the lock",
+    "read the record without taking the lock",
+  ],
+  aborts: [
+    "lock() must reject when its signal aborts, and must not take the lock afterwards",
+    "stop waiting when the signal aborts",
+  ],
+  releases: [
+    "[Symbol.asyncDispose]() must release the lock",
+    "release the lock even if nothing was written or a write failed",
+  ],
+  repeats: [
+    "a second [Symbol.asyncDispose]() must do nothing",
+    "release the lock only if this object still holds it",
+  ],
+  fails: [
+    "a write() that rejects must change nothing, and one that resolves must store the record",
+    "store the whole record in one step, and wait until it is stored",
+  ],
+  loses: [
+    "write() must reject if its lock was released, and must change nothing",
+    "check in the same step that stores the record that the lock is still held",
   ],
 };
 
@@ -92,7 +105,7 @@ export class StoreRuleError extends Error {
   readonly rule: StoreRule;
 
   /** Only `checkStore()` creates this error. */
-  constructor(rule: StoreRule, detail: string) {
+  constructor(rule: StoreRule, detail = "") {
     const [text, fix] = RULES[rule];
     super(`${text}${detail}; ${fix}`);
     this.rule = rule;
@@ -109,122 +122,212 @@ const SAMPLE: CheckedRecord = {
   AUTH_SESSION: "two\nlines\r\n\tand é ü 漢字 🌍",
   FUTURE_LINE: " ",
 };
-/** Number of updates that run at once. */
+const OTHER: CheckedRecord = { ACCESS_TOKEN: "y" };
+/** Number of holders that wait for the lock at once. */
 const RIVALS = 6;
+/** How long the check waits for a lock that it must not get. */
+const PATIENCE_MS = 50;
 
 /**
- * Checks whether your own store obeys the rules of `createSession({ store })`. Use a record that no
- * session uses during the check. The record is restored at the end.
+ * Checks whether your own store obeys the rules of `createSession({ store })`. The store must be
+ * at a place that has no record yet; an empty record remains there.
  *
  * ```ts
- * import { checkStore } from "@platform-auth/platform-auth/sandbox";
- * let stored: Readonly<Record<string, string>> | undefined;
- * let last: Promise<unknown> = Promise.resolve();
- * await checkStore({
+ * import { setTimeout as delay } from "node:timers/promises";
+ * import { type CheckedRecord, checkStore } from "@platform-auth/platform-auth/sandbox";
+ * let stored: CheckedRecord | undefined;
+ * let holder: object | undefined;
+ * await checkStore(() => ({
  *   read: async () => stored,
- *   async update(change) {
- *     const mine = last.then(async () => stored = (await change(stored)) ?? stored);
- *     last = mine.catch(() => {});
- *     await mine;
+ *   async lock(signal) {
+ *     while (holder) await delay(10, undefined, { signal });
+ *     const mine = holder = {};
+ *     return {
+ *       async write(record) {
+ *         if (holder !== mine) throw new Error("the lock was lost");
+ *         stored = record;
+ *       },
+ *       async [Symbol.asyncDispose]() {
+ *         if (holder === mine) holder = undefined;
+ *       },
+ *     };
  *   },
- * });
+ * }));
  * ```
  *
+ * @param open Opens the store. It is called twice, as two processes that share the record would do.
  * @throws {StoreRuleError} If the store breaks a rule. Any other error comes from the store itself.
  */
 export async function checkStore(
-  store: CheckedStore,
-  options: CheckStoreOptions = {},
+  open: () => CheckedStore | Promise<CheckedStore>,
+  { signal }: CheckStoreOptions = {},
 ): Promise<void> {
-  const { other = store, signal } = options;
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), 30_000);
-  const ends = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal;
+  const check = new Check(signal ? AbortSignal.any([signal, limit.signal]) : limit.signal);
+  try {
+    const [one, other] = [await open(), await open()];
+    await check.records(one, other);
+    await check.waiting(one, other);
+    await check.lost(one, other);
+    await check.rivals(one, other);
+  } finally {
+    await check.releaseAll();
+    clearTimeout(timer);
+  }
+}
+
+/** One run of `checkStore()`. */
+class Check {
+  /** All calls of `lock()`. */
+  readonly #calls: Promise<CheckedLock>[] = [];
+  /** Ends the waits for a lock. */
+  readonly #leave = new AbortController();
+
+  /** @param ends Ends the check. */
+  constructor(readonly ends: AbortSignal) {}
+
+  async records(one: CheckedStore, other: CheckedStore): Promise<void> {
+    await this.#expect("starts", undefined, one, other);
+    await this.#put("empties", one, {});
+    await this.#expect("empties", {}, one, other);
+    await this.#put("keeps", one, SAMPLE);
+    await this.#expect("keeps", SAMPLE, one, other);
+    await this.#release("releases", await this.#lock("releases", other));
+    await this.#expect("leaves", SAMPLE, one, other);
+  }
+
+  /** One holder, while others wait for the lock. */
+  async waiting(one: CheckedStore, other: CheckedStore): Promise<void> {
+    const holder = await this.#lock("releases", one);
+    const leave = new AbortController();
+    const waiting = [one, other].map((store) => this.#lock("aborts", store, leave.signal));
+    await this.#expectNone("excludes", waiting);
+    await this.#expect("reads", SAMPLE, one, other);
+    leave.abort();
+    for (const end of await Promise.allSettled(waiting)) {
+      if (end.status === "fulfilled") throw new StoreRuleError("aborts");
+      if (end.reason instanceof StoreRuleError) throw end.reason;
+    }
+    await this.#within("keeps", holder.write(OTHER, this.ends));
+    await this.#release("releases", holder);
+    await this.#expect("keeps", OTHER, one, other);
+    await this.#release("releases", await this.#lock("aborts", other));
+  }
+
+  /** Locks that are released twice or used after the release, and a write that may fail. */
+  async lost(one: CheckedStore, other: CheckedStore): Promise<void> {
+    const late = await this.#lock("releases", one);
+    await this.#release("releases", late);
+    const holder = await this.#lock("releases", other);
+    await this.#release("repeats", late);
+    const leave = new AbortController();
+    const waiting = this.#lock("aborts", one, leave.signal);
+    await this.#expectNone("repeats", [waiting]);
+    leave.abort();
+    await waiting.catch(() => {});
+    if (await this.#isStored("loses", late, SAMPLE, this.ends)) throw new StoreRuleError("loses");
+    await this.#release("releases", holder);
+    await this.#expect("loses", OTHER, one, other);
+
+    const last = await this.#lock("releases", one);
+    const isStored = await this.#isStored("fails", last, SAMPLE, AbortSignal.abort());
+    await this.#release("releases", last);
+    await this.#expect("fails", isStored ? SAMPLE : OTHER, one, other);
+  }
+
+  /** Several holders at once. Each adds a member to the record that it reads. */
+  async rivals(one: CheckedStore, other: CheckedStore): Promise<void> {
+    await this.#put("empties", one, {});
+    const names = Array.from({ length: RIVALS }, (_, at) => `LINE_${at}`);
+    await Promise.all(names.map(async (name, at) => {
+      const store = at % 2 === 0 ? one : other;
+      const lock = await this.#lock("releases", store);
+      const now = await this.#within("reads", store.read(this.ends));
+      await this.#within("excludes", lock.write({ ...now, [name]: name }, this.ends));
+      await this.#release("releases", lock);
+    }));
+    const all = Object.fromEntries(names.map((name) => [name, name]));
+    await this.#expect("excludes", all, one, other);
+    await this.#put("empties", one, {});
+    await this.#expect("empties", {}, one, other);
+  }
+
+  /** Releases what a failure left behind. Errors would hide the failure. */
+  async releaseAll(): Promise<void> {
+    this.#leave.abort();
+    await Promise.allSettled(
+      this.#calls.map((call) =>
+        this.#within("releases", call.then((lock) => lock[Symbol.asyncDispose]()))
+      ),
+    );
+  }
+
+  async #lock(
+    rule: StoreRule,
+    store: CheckedStore,
+    signal: AbortSignal = this.ends,
+  ): Promise<CheckedLock> {
+    const call = store.lock(AbortSignal.any([signal, this.ends, this.#leave.signal]));
+    this.#calls.push(call);
+    return await this.#within(rule, call);
+  }
+
+  async #release(rule: StoreRule, lock: CheckedLock): Promise<void> {
+    await this.#within(rule, lock[Symbol.asyncDispose]());
+  }
+
+  async #put(rule: StoreRule, store: CheckedStore, record: CheckedRecord): Promise<void> {
+    const lock = await this.#lock("releases", store);
+    await this.#within(rule, lock.write(record, this.ends));
+    await this.#release("releases", lock);
+  }
+
+  /** Whether a write that may fail resolves. */
+  async #isStored(
+    rule: StoreRule,
+    lock: CheckedLock,
+    record: CheckedRecord,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const written = Promise.try(() => lock.write(record, signal));
+    return await this.#within(rule, written.then(() => true, () => false));
+  }
+
+  /** Expects that none of these locks is given for a moment. */
+  async #expectNone(rule: StoreRule, waiting: readonly Promise<CheckedLock>[]): Promise<void> {
+    let given = false;
+    for (const lock of waiting) lock.then(() => given = true, () => {});
+    await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+    if (given) throw new StoreRuleError(rule);
+  }
+
+  async #expect(
+    rule: StoreRule,
+    expected: CheckedRecord | undefined,
+    ...stores: readonly CheckedStore[]
+  ): Promise<void> {
+    for (const store of stores) {
+      const found = await this.#within(rule, store.read(this.ends));
+      if ((found === undefined) !== (expected === undefined)) {
+        throw new StoreRuleError(rule, ` (it was ${found ? "a record" : "undefined"})`);
+      }
+      const names = Object.keys({ ...found, ...expected });
+      const wrong = names.find((name) => found?.[name] !== expected?.[name]);
+      if (wrong !== undefined) throw new StoreRuleError(rule, ` (wrong: ${wrong})`);
+    }
+  }
 
   /** Waits for the store, but not longer than the signal allows: a store may never respond. */
-  async function within<T>(rule: StoreRule, work: Promise<T>): Promise<T> {
+  async #within<T>(rule: StoreRule, work: PromiseLike<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const onEnd = () => reject(new StoreRuleError(rule, " (it took too long)"));
-    if (ends.aborted) onEnd();
-    ends.addEventListener("abort", onEnd);
+    if (this.ends.aborted) onEnd();
+    this.ends.addEventListener("abort", onEnd);
     try {
       return await Promise.race([work, promise]);
     } finally {
-      ends.removeEventListener("abort", onEnd);
+      this.ends.removeEventListener("abort", onEnd);
     }
-  }
-  async function expectStored(rule: StoreRule, expected: CheckedRecord): Promise<void> {
-    expectSame(rule, await within(rule, store.read()), expected);
-    expectSame(rule, await within(rule, other.read()), expected);
-  }
-  const put = (rule: StoreRule, record: CheckedRecord) =>
-    within(rule, store.update(() => Promise.resolve(record)));
-
-  const before = await store.read();
-  try {
-    await put("keeps", SAMPLE);
-    await expectStored("keeps", SAMPLE);
-
-    const passed: (CheckedRecord | undefined)[] = [];
-    await within("passes", other.update((now) => Promise.resolve(void passed.push(now))));
-    if (passed.length !== 1) throw new StoreRuleError("passes", ` (calls: ${passed.length})`);
-    expectSame("passes", passed[0], SAMPLE);
-    await expectStored("leaves", SAMPLE);
-
-    const failure = new Error("a failed refresh");
-    const failing = store.update(() => Promise.reject(failure)).catch((error) => error);
-    if (await within("rejects", failing) !== failure) throw new StoreRuleError("rejects", "");
-    await expectStored("discards", SAMPLE);
-    await put("releases", SAMPLE);
-
-    const reading = store.update(async () => {
-      await expectStored("reads", SAMPLE);
-      return undefined;
-    });
-    await within("reads", reading);
-    await within("excludes", compete([store, other]));
-    await put("empties", {});
-    await expectStored("empties", {});
-  } catch (error) {
-    // If the store no longer responds, the record cannot be restored. The error of the rule must
-    // still be thrown.
-    await put("empties", before ?? {}).catch(() => {});
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-  await put("empties", before ?? {});
-}
-
-/**
- * Runs updates simultaneously. Each update adds a member to the record. It also reads the store
- * several times, so that the other updates can run in the meantime.
- */
-async function compete(stores: readonly [CheckedStore, CheckedStore]): Promise<void> {
-  await stores[0].update(() => Promise.resolve({}));
-  let expected: CheckedRecord = {};
-  let isRunning = false;
-  await Promise.all(Array.from({ length: RIVALS }, async (_, at) => {
-    const store = stores[at % 2 as 0 | 1];
-    await store.update(async (now) => {
-      if (isRunning) throw new StoreRuleError("excludes", "");
-      isRunning = true;
-      expectSame("excludes", now, expected);
-      for (let reads = 0; reads < RIVALS; reads++) await store.read();
-      isRunning = false;
-      return expected = { ...expected, [`LINE_${at}`]: `${at}` };
-    });
-  }));
-  for (const store of stores) expectSame("excludes", await store.read(), expected);
-}
-
-function expectSame(
-  rule: StoreRule,
-  found: CheckedRecord | undefined,
-  expected: CheckedRecord,
-): void {
-  const given = found ?? {};
-  for (const name of Object.keys({ ...given, ...expected })) {
-    if (given[name] !== expected[name]) throw new StoreRuleError(rule, ` (wrong: ${name})`);
   }
 }

@@ -16,6 +16,7 @@ export type { SentCode } from "./identity_provider/challenges/sent_codes.ts";
 export type { Device } from "./identity_provider/devices.ts";
 export type { ApiRequest, TokenRequest } from "./records.ts";
 export {
+  type CheckedLock,
   type CheckedRecord,
   type CheckedStore,
   checkStore,

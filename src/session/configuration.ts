@@ -41,9 +41,9 @@ export class Configuration {
   ) {
     checkOptions(caller, options, OPTION_TYPES);
     const { exportEnv = "none", store } = options;
-    const methods = typeof store === "object" ? [store.read, store.update] : [];
+    const methods = typeof store === "object" ? [store.read, store.lock] : [];
     if (methods.some((method) => typeof method !== "function")) {
-      throw typeError(`${caller} takes an object with read() and update() as "store"`);
+      throw typeError(`${caller} takes an object with read() and lock() as "store"`);
     }
     if (!["access", "both", "none"].includes(exportEnv)) {
       throw new ConfigError(

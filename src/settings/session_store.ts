@@ -11,59 +11,52 @@ export type SessionRecord = Readonly<Record<string, string>>;
  * sandbox module tests an implementation.
  *
  * ```ts
- * import { createSession, type SessionRecord, type SessionStore } from "./mod.ts";
- *
+ * import { setTimeout as delay } from "node:timers/promises";
+ * import { createSession, type SessionRecord } from "./mod.ts";
  * let stored: SessionRecord | undefined;
- * let isLocked = false;
- * const store: SessionStore = {
- *   read: async () => stored,
- *   async lock(signal) {
- *     while (isLocked) {
- *       signal.throwIfAborted();
- *       await new Promise((resolve) => setTimeout(resolve, 20));
- *     }
- *     isLocked = true;
- *     return {
- *       write: async (record) => void (stored = record),
- *       [Symbol.asyncDispose]: async () => void (isLocked = false),
- *     };
+ * let holder: object | undefined;
+ * const session = createSession({
+ *   store: {
+ *     read: async () => stored,
+ *     async lock(signal) {
+ *       while (holder) await delay(10, undefined, { signal });
+ *       const mine = holder = {};
+ *       return {
+ *         async write(record) {
+ *           if (holder !== mine) throw new Error("the lock was lost");
+ *           stored = record;
+ *         },
+ *         async [Symbol.asyncDispose]() {
+ *           if (holder === mine) holder = undefined;
+ *         },
+ *       };
+ *     },
  *   },
- * };
- * const session = createSession({ store });
+ * });
  * console.log(session.status().state); // none
  * ```
  */
 export interface SessionStore {
   /**
-   * Returns the stored record; `undefined` if there is none. After a logout, there is a record
-   * without members: a missing record means that the store lost its data. Does not wait for the
-   * lock.
-   *
-   * Rejects if the record cannot be read before the signal aborts. If an attempt fails, repeat it
-   * until then.
+   * Returns the stored record; `undefined` if there is none, which means that the data was lost or
+   * never written. Does not wait for the lock.
    */
   read(signal: AbortSignal): Promise<SessionRecord | undefined>;
   /**
-   * Waits until it has the lock, which is exclusive for all processes that share the record. Then
-   * the session reads the record, decides, writes a record if necessary, and disposes of the lock.
+   * Waits until it has the lock, or rejects once the signal aborts. Only one holder has the lock,
+   * in all processes that share the record.
    *
-   * Rejects if it has no lock when the signal aborts. If the promise resolves later nevertheless,
-   * the session releases the lock.
-   *
-   * A session may hold the lock as long as a refresh takes (`timeoutMs`, by default 30 seconds). A
-   * lock that expires by itself, so that a killed process does not block the others, must last
-   * longer than that.
+   * The session reads the record again under the lock, and may hold the lock as long as a refresh
+   * takes (`timeoutMs`, by default 30 seconds). A lock that expires by itself must last longer.
    */
   lock(signal: AbortSignal): Promise<SessionLock>;
 }
 
-/** The lock of a {@linkcode SessionStore}. Disposing of it releases it. */
+/** The lock of a {@linkcode SessionStore}. Its disposal releases the lock; a second one is harmless. */
 export interface SessionLock extends AsyncDisposable {
   /**
-   * Stores a record. The session calls this at most once, immediately before it releases the lock.
-   *
-   * Rejects, and stores nothing, if the lock has expired: another process may hold it now. Also
-   * rejects if the record is not stored when the signal aborts.
+   * Stores the record. The session calls it at most once, just before it releases the lock.
+   * Rejects if the lock was lost, because another holder may have written since.
    */
   write(record: SessionRecord, signal: AbortSignal): Promise<void>;
 }

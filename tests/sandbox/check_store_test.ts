@@ -1,6 +1,8 @@
 /** `checkStore()`, with which authors of a store test it. */
 import { assertEquals, assertRejects } from "@std/assert";
+import { unlessAborted } from "../../src/platform/abort.ts";
 import {
+  type CheckedLock,
   type CheckedRecord,
   type CheckedStore,
   checkStore,
@@ -10,100 +12,147 @@ import {
 import { inFolder } from "../support/child_deno.ts";
 import { documentedStore } from "../support/sqlite_store.ts";
 
-type Changing = Parameters<CheckedStore["update"]>[0];
-
-/** A store in memory that obeys all rules. */
-class MemoryStore implements CheckedStore {
+/** What the stores of all programs share. */
+class Place {
   record: CheckedRecord | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  holder: object | undefined;
+  #released = Promise.resolve();
 
-  readonly read = (): Promise<CheckedRecord | undefined> => Promise.resolve(this.record);
+  async untilFree(signal?: AbortSignal): Promise<void> {
+    while (this.holder) await unlessAborted(signal, this.#released);
+  }
 
-  readonly update = (change: Changing): Promise<void> =>
-    this.inTurn(async () => {
-      this.record = await change(this.record) ?? this.record;
-    });
+  /** Takes the lock even if another holder has it. The lock obeys all other rules. */
+  take(): CheckedLock {
+    const mine = this.holder = {};
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#released = promise;
+    return {
+      write: async (record) => {
+        if (this.holder !== mine) throw new Error("the lock was lost");
+        await Promise.resolve();
+        this.record = record;
+      },
+      [Symbol.asyncDispose]: async () => {
+        await Promise.resolve();
+        if (this.holder === mine) this.holder = undefined;
+        resolve();
+      },
+    };
+  }
 
-  async inTurn(work: () => Promise<void>): Promise<void> {
-    const mine = this.#last.then(work);
-    this.#last = mine.catch(() => {});
-    await mine;
+  async lock(signal?: AbortSignal): Promise<CheckedLock> {
+    while (this.holder) await unlessAborted(signal, this.#released);
+    return this.take();
   }
 }
 
-type Fault = (store: MemoryStore, end: () => void) => Partial<CheckedStore>;
+/** Opens a store in memory that obeys all rules, except in the functions of a fault. */
+function openIn(place: Place, fault: Partial<CheckedStore> = {}): CheckedStore {
+  return {
+    read: () => Promise.resolve(place.record),
+    lock: (signal) => place.lock(signal),
+    ...fault,
+  };
+}
 
-/** For each rule, a store that breaks it, and the functions in which that store is different. */
-const FAULTS: Readonly<Record<string, readonly [StoreRule, Fault]>> = {
-  "has no lock": ["excludes", (store) => ({
-    update: async (change) => {
-      store.record = await change(store.record) ?? store.record;
+/** A store whose lock differs in these functions. */
+function lockedBy(place: Place, fault: (lock: CheckedLock) => Partial<CheckedLock>) {
+  return {
+    async lock(signal: AbortSignal) {
+      const lock = await place.lock(signal);
+      return { ...lock, ...fault(lock) };
     },
+  };
+}
+
+/**
+ * For each fault, the rule that it breaks, and the functions in which the store is different.
+ * `end()` ends a check that waits for the store.
+ */
+const FAULTS: Readonly<
+  Record<string, readonly [StoreRule, (place: Place, end: () => void) => Partial<CheckedStore>]>
+> = {
+  "returns a record before there is one": ["starts", (place) => ({
+    read: () => Promise.resolve(place.record ?? {}),
   })],
-  "keeps the lock after a failed update": ["releases", (store, end) => {
-    let isStuck = false;
-    return {
-      async update(change) {
-        if (isStuck) {
-          end();
-          return await new Promise(() => {});
-        }
-        await store.update(change).catch((error) => {
-          isStuck = true;
-          throw error;
-        });
-      },
-    };
-  }],
-  "stores a record after a failed update": ["discards", (store) => ({
-    update: (change) =>
-      store.inTurn(async () => {
-        try {
-          store.record = await change(store.record) ?? store.record;
-        } catch (error) {
-          store.record = {};
-          throw error;
-        }
-      }),
-  })],
-  "drops unknown lines": ["keeps", (store) => ({
+  "drops unknown lines": ["keeps", (place) => ({
     read() {
-      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", AUTH_SESSION = "" } = store.record ?? {};
-      return Promise.resolve({ ACCESS_TOKEN, REFRESH_TOKEN, AUTH_SESSION });
+      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", AUTH_SESSION = "" } = place.record ?? {};
+      const isFull = Object.keys(place.record ?? {}).length > 0;
+      return Promise.resolve(isFull ? { ACCESS_TOKEN, REFRESH_TOKEN, AUTH_SESSION } : place.record);
     },
   })],
-  "removes the record if an update returns undefined": ["leaves", (store) => ({
-    update: (change) =>
-      store.inTurn(async () => {
-        store.record = await change(store.record);
-      }),
+  "removes the record if nothing is written": ["leaves", (place) =>
+    lockedBy(place, (lock) => {
+      let isWritten = false;
+      return {
+        write: (record, signal) => (isWritten = true, lock.write(record, signal)),
+        async [Symbol.asyncDispose]() {
+          if (!isWritten) place.record = undefined;
+          await lock[Symbol.asyncDispose]();
+        },
+      };
+    })],
+  "removes an empty record": ["empties", (place) => ({
+    read: () => Promise.resolve(Object.keys(place.record ?? {}).length ? place.record : undefined),
   })],
-  "does not pass the record to an update": ["passes", (store) => ({
-    update: (change) => store.update(() => change()),
-  })],
-  "hides the error of an update": ["rejects", (store) => ({
-    update: (change) => store.update(change).catch(() => {}),
-  })],
-  "makes a read wait for an update": ["reads", (store, end) => {
-    let updates = 0;
+  "has no lock": ["excludes", (place) => ({ lock: () => Promise.resolve(place.take()) })],
+  "has a lock for each program": ["excludes", (place) => {
+    const own = new Place();
     return {
-      async read() {
-        // The check of this rule reads during the fifth update.
-        if (updates === 5) queueMicrotask(end);
-        await store.inTurn(() => Promise.resolve());
-        return store.record;
+      async lock(signal) {
+        return {
+          ...await own.lock(signal),
+          write: (record) => Promise.resolve(void (place.record = record)),
+        };
       },
-      update: (change) => (updates++, store.update(change)),
     };
   }],
-  "does not store an empty record": ["empties", (store) => ({
-    update: (change) =>
-      store.update(async (now) => {
-        const next = await change(now);
-        const wasFull = Object.keys(now ?? {}).length > 4;
-        return wasFull && Object.keys(next ?? {}).length === 0 ? undefined : next;
-      }),
+  "makes a read wait for the lock": ["reads", (place, end) => ({
+    async read(signal) {
+      if (place.holder) end();
+      await place.untilFree(signal);
+      return place.record;
+    },
   })],
+  "does not stop waiting": ["aborts", (place, end) => ({
+    lock(signal) {
+      signal.addEventListener("abort", end);
+      return place.lock();
+    },
+  })],
+  "takes a lock for a caller that stopped waiting": ["aborts", (place, end) => ({
+    async lock(signal) {
+      const late = place.lock();
+      // The next holder then waits until the check ends.
+      late.then(() => signal.aborted && setTimeout(end, 10));
+      return await unlessAborted(signal, late);
+    },
+  })],
+  "keeps the lock after the release": ["releases", (place, end) => ({
+    async lock(signal) {
+      if (place.holder) end();
+      return await lockedBy(place, () => ({
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      })).lock(signal);
+    },
+  })],
+  "releases the lock of another holder": ["repeats", (place) =>
+    lockedBy(place, () => ({
+      [Symbol.asyncDispose]: () => Promise.resolve(void (place.holder = undefined)),
+    }))],
+  "stores a record although the write fails": ["fails", (place) =>
+    lockedBy(place, (lock) => ({
+      async write(record, signal) {
+        await lock.write(record, signal);
+        signal.throwIfAborted();
+      },
+    }))],
+  "writes without the lock": ["loses", (place) =>
+    lockedBy(place, () => ({
+      write: (record) => Promise.resolve(void (place.record = record)),
+    }))],
 };
 
 async function assertBreaks(rule: StoreRule, check: Promise<void>): Promise<void> {
@@ -111,56 +160,32 @@ async function assertBreaks(rule: StoreRule, check: Promise<void>): Promise<void
   assertEquals(error.rule, rule);
 }
 
-for (const [fault, [rule, make]] of Object.entries(FAULTS)) {
-  Deno.test(`checkStore() rejects a store that ${fault}`, async () => {
+for (const [name, [rule, fault]] of Object.entries(FAULTS)) {
+  Deno.test(`checkStore() rejects a store that ${name}`, async () => {
     const end = new AbortController();
-    const store = new MemoryStore();
-    await assertBreaks(
-      rule,
-      checkStore({ ...store, ...make(store, () => end.abort()) }, { signal: end.signal }),
-    );
+    const place = new Place();
+    const open = () => openIn(place, fault(place, () => end.abort()));
+    await assertBreaks(rule, checkStore(open, { signal: end.signal }));
   });
 }
 
-Deno.test("checkStore() accepts a store in memory and leaves its record unchanged", async () => {
-  for (const record of [{ ACCESS_TOKEN: "mine", OTHER: "line" }, undefined]) {
-    const store = new MemoryStore();
-    store.record = record;
-    await checkStore(store);
-    assertEquals(store.record, record ?? {});
-  }
+Deno.test("checkStore() accepts a store in memory and leaves an empty record", async () => {
+  const place = new Place();
+  await checkStore(() => openIn(place));
+  assertEquals([place.record, place.holder], [{}, undefined]);
+  await assertBreaks("starts", checkStore(() => openIn(place)));
 });
 
-Deno.test("checkStore() accepts the store in the documentation, opened by two programs", async () => {
-  await inFolder(async (folder) => {
+Deno.test("checkStore() accepts the store in the documentation", () =>
+  inFolder(async (folder) => {
     const { inTable } = await documentedStore(folder);
-    const [one, other] = [inTable(`${folder}/a.db`), inTable(`${folder}/a.db`)];
-    await checkStore(one, { other });
-    assertEquals(await one.read(), {});
-  });
-});
+    await checkStore(() => inTable(`${folder}/a.db`));
+  }));
 
-Deno.test("checkStore() rejects a store whose two programs do not share a lock", async () => {
-  const [one, other] = [new MemoryStore(), new MemoryStore()];
-  const shared = {
-    read: one.read,
-    update: (change: Changing) =>
-      other.inTurn(async () => {
-        one.record = await change(one.record) ?? one.record;
-      }),
-  };
-  await assertBreaks("excludes", checkStore(one, { other: shared }));
-});
-
-Deno.test("checkStore() passes on an error of the store and restores the record", async () => {
-  const store = new MemoryStore();
-  store.record = { ACCESS_TOKEN: "mine" };
+Deno.test("checkStore() passes on an error of the store and releases the lock", async () => {
+  const place = new Place();
   const failure = new TypeError("no connection");
-  let reads = 0;
-  const failing = {
-    read: () => ++reads === 3 ? Promise.reject(failure) : store.read(),
-    update: store.update,
-  };
-  assertEquals(await checkStore(failing).catch((error) => error), failure);
-  assertEquals(store.record, { ACCESS_TOKEN: "mine" });
+  const read = () => place.holder ? Promise.reject(failure) : Promise.resolve(place.record);
+  assertEquals(await checkStore(() => openIn(place, { read })).catch((error) => error), failure);
+  assertEquals(place.holder, undefined);
 });

@@ -9,6 +9,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers";
 import { AuthError, type Session, type SessionRecord, type SessionStore } from "../../mod.ts";
 import { unlessAborted } from "../../src/platform/abort.ts";
+import { Queue } from "../../src/session/queue.ts";
 import { jsonAnswer } from "../support/answers.ts";
 import { linesOf, type Portless, portless } from "../support/portless.ts";
 import { rounds } from "../support/property.ts";
@@ -101,7 +102,7 @@ class World implements AsyncDisposable {
   readonly #replaced = new Set<string>();
   #gates: Gate[] = [];
   #record: SessionRecord | undefined;
-  #lastUpdate: Promise<unknown> = Promise.resolve();
+  readonly #locks = new Queue();
   /** Grows with each event. */
   #activity = 0;
   #requestsInProgress = 0;
@@ -168,21 +169,24 @@ class World implements AsyncDisposable {
     this.sessions.push(session);
   }
 
-  /** A store that makes one update at a time. */
+  /** A store whose lock has one holder at a time. */
   #store(): SessionStore {
     return {
       read: () => Promise.resolve(this.#record),
-      update: async (change) => {
-        const mine = this.#lastUpdate.then(async () => {
-          await this.pass("lock");
-          const next = await change(this.#record);
-          if (next === undefined) return;
-          await this.pass("write");
-          this.#record = next;
-          await this.pass("written");
+      lock: async (signal) => {
+        const turn = await this.#locks.turn(signal);
+        await this.pass("lock", signal).catch((error) => {
+          turn[Symbol.dispose]();
+          throw error;
         });
-        this.#lastUpdate = mine.catch(() => {});
-        await mine;
+        return {
+          write: async (record) => {
+            await this.pass("write");
+            this.#record = record;
+            await this.pass("written");
+          },
+          [Symbol.asyncDispose]: async () => turn[Symbol.dispose](),
+        };
       },
     };
   }

@@ -46,7 +46,7 @@ configure({ provider: "azure" });
 configure({ provider: { service: "Service" } });
 // @ts-expect-error -- envFile is a path, a URL or false
 configure({ envFile: true });
-// @ts-expect-error -- a store needs update()
+// @ts-expect-error -- a store needs lock()
 createSession({ store: { read: () => Promise.resolve(undefined) } });
 // @ts-expect-error -- milliseconds are a number
 createSession({ timeoutMs: "30s" });

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { newStoreKey } from "../../../src/session/sealing.ts";
+import { newStoreKey } from "../../../src/redis/sealing.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { call, clusterTest, patient } from "./in_cluster.ts";
 

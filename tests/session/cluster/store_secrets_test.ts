@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { newStoreKey } from "../../../src/session/sealing.ts";
+import { newStoreKey } from "../../../src/redis/sealing.ts";
 import { makeCertificates, NO_OPENSSL } from "../../support/tls_and_proxy.ts";
 import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
 import { testNeeding } from "../../support/needs.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../../mod.ts";
-import { newStoreKey } from "../../../src/session/sealing.ts";
+import { newStoreKey } from "../../../src/redis/sealing.ts";
 import { inFolder, MOD_URL, neededVariables, runScript } from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { testNeeding } from "../../support/needs.ts";

@@ -96,22 +96,25 @@ export interface Wire extends Disposable {
   readonly heard: () => string;
 }
 
-/** A wiretap: forwards its clients to the server, and records the traffic. */
-export function listenIn(to: number, port = 0): Wire {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port });
+/**
+ * A wiretap: forwards its clients to the server, and records the traffic.
+ * @param loses Whether a reply of the server does not reach the client.
+ */
+export function listenIn(to: number, loses: (reply: string) => boolean = () => false): Wire {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const chunks: Uint8Array[] = [];
-  const keep = () =>
+  const keep = (isLost: (text: string) => boolean) =>
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         chunks.push(chunk.slice());
-        controller.enqueue(chunk);
+        if (!isLost(new TextDecoder().decode(chunk))) controller.enqueue(chunk);
       },
     });
   (async () => {
     for await (const client of listener) {
       const server = await Deno.connect({ hostname: "127.0.0.1", port: to });
-      client.readable.pipeThrough(keep()).pipeTo(server.writable).catch(() => {});
-      server.readable.pipeThrough(keep()).pipeTo(client.writable).catch(() => {});
+      client.readable.pipeThrough(keep(() => false)).pipeTo(server.writable).catch(() => {});
+      server.readable.pipeThrough(keep(loses)).pipeTo(client.writable).catch(() => {});
     }
   })();
   const decoder = new TextDecoder();

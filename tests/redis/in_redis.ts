@@ -1,0 +1,46 @@
+/** Stores on a real Redis server. */
+import { redisStore, type RedisStoreOptions, type SessionStore } from "../../src/redis/mod.ts";
+import { inFolder } from "../support/child_deno.ts";
+import { testNeeding } from "../support/needs.ts";
+import { NO_REDIS, type RedisServer, startRedis } from "../support/redis_server.ts";
+
+/** The key of the record of a store without a name. */
+export const RECORD = "platform-auth:3:{default}";
+
+/** Opens another store for the same record, as another process does. */
+export type Open = (options?: RedisStoreOptions) => SessionStore;
+
+/**
+ * Registers a test that needs Redis.
+ * @param isKept Whether the server still has its data after a kill.
+ */
+export function redisTest(
+  name: string,
+  use: (server: RedisServer, open: Open) => Promise<void>,
+  isKept = true,
+): void {
+  testNeeding(NO_REDIS, name, () =>
+    inFolder(async (folder) => {
+      await using server = await startRedis(folder, isKept);
+      await use(server, (options) => redisStore(server.url, options));
+    }));
+}
+
+/** A signal for work that succeeds, however busy this machine is. */
+export function patient(): AbortSignal {
+  return AbortSignal.timeout(60_000);
+}
+
+/** A signal for work that cannot succeed. */
+export function brief(): AbortSignal {
+  return AbortSignal.timeout(500);
+}
+
+/** The value of `code` with which a promise rejects, or the name of an error without a code. */
+export async function codeOf(promise: Promise<unknown>): Promise<string> {
+  const { code, name } = await promise.then(
+    () => ({ code: "none", name: "" }),
+    (error) => error,
+  );
+  return typeof code === "string" ? code : name;
+}

@@ -21,7 +21,7 @@ import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
-import { Engine, type OpenStore } from "./session/engine.ts";
+import { Engine } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
 import { mayBelongTo, type Tokens } from "./provider/tokens.ts";
 
@@ -170,16 +170,14 @@ function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal |
 /**
  * Creates a session. The session reads no settings and no files before its first use.
  *
- * @param openStore Replaces the store in tests.
  * @param world Parts of the outside world that a test replaces.
  */
 export function makeSession(
   options: SessionOptions,
   isDefault: boolean,
-  openStore?: OpenStore,
   world?: Partial<World>,
 ): ConfigurableSession {
-  return Object.freeze(new AccountSession(options, isDefault, openStore, world));
+  return Object.freeze(new AccountSession(options, isDefault, world));
 }
 
 /** The session of the account in the options and settings. */
@@ -192,13 +190,12 @@ class AccountSession implements ConfigurableSession {
   constructor(
     options: SessionOptions,
     isDefault: boolean,
-    openStore: OpenStore | undefined,
     world: Partial<World> | undefined,
   ) {
     this.#configurationOf = (caller, options) =>
       new Configuration(caller, options, isDefault, undefined, world);
     this.#engineFor = (configuration) =>
-      new Engine(configuration, () => this.#withCurrentSettings(), openStore);
+      new Engine(configuration, () => this.#withCurrentSettings());
     const caller = isDefault ? "configure()" : "createSession()";
     this.#engine = this.#engineFor(this.#configurationOf(caller, options));
   }

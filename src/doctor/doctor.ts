@@ -10,7 +10,7 @@ import { settingsFault } from "../provider/provider.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { statusOf } from "../session/status.ts";
-import { openStore } from "../session/stores.ts";
+import { openVault } from "../session/vaults.ts";
 import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
 import { accessText, nextStep } from "../show/status_view.ts";
@@ -101,10 +101,10 @@ async function gather(
 ): Promise<Facts> {
   const { settings, isByCommand } = configuration;
   const notices = new Notices();
-  const store = openStore({ configuration, notices });
+  const vault = openVault({ configuration, notices });
   const source = isByCommand
     ? await runTokenCommand(configuration, signal)
-    : await checkStore(store, notices, signal);
+    : await checkStore(vault, { configuration, notices }, signal);
   // The session may not have read its store yet. The checks then use the tokens that `checkStore()`
   // has just read.
   const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
@@ -112,7 +112,7 @@ async function gather(
     configuration,
     current: stateOf(tokens),
     notices: new Notices(),
-    place: store.place,
+    place: vault.place,
   });
   const endpoint = isByCommand ? null : URL.parse(settings.endpoint ?? "");
   const fault = isByCommand ? undefined : await settingsFault(settings);

@@ -14,8 +14,9 @@ import { displayPath } from "../platform/paths.ts";
 import { remove } from "../platform/replace_file.ts";
 import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
-import type { Notices } from "../session/notices.ts";
-import type { TokenStore } from "../session/store.ts";
+import { Memory } from "../session/memory.ts";
+import { tokensOf } from "../session/state.ts";
+import { PROBE_SHARE, type StoredSession, type Vault } from "../session/vault.ts";
 import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
@@ -106,15 +107,25 @@ export const STORAGE_CHECKS: Checks = {
   },
 };
 
-/** Checks whether a session can use a store on a server. Leaves nothing in the store. */
+/**
+ * Checks whether a session can use a store on a server: reads the store, then takes its lock, and
+ * writes nothing.
+ */
 export async function checkStore(
-  store: TokenStore,
-  notices: Notices,
+  vault: Vault,
+  session: StoredSession,
   signal: AbortSignal | undefined,
 ): Promise<Source | undefined> {
-  if (store.probe === undefined) return undefined;
-  const failure = await attempt(signal, async () => await store.probe?.(signal));
-  const { tokens } = store.peek();
+  if (vault.read === undefined) return undefined;
+  const { configuration: { settings }, notices } = session;
+  const wait = { ms: settings.timeoutMs * PROBE_SHARE, isNeeded: true, signal };
+  const memory = new Memory(session, () => vault);
+  const failure = await attempt(signal, async () => {
+    memory.adopt(await vault.read?.(wait));
+    await using lock = await vault.lock(wait);
+    if (lock.problem) throw lock.problem;
+  });
+  const tokens = tokensOf(memory.current);
   if (failure instanceof AuthError) return { finding: failed(failure), tokens };
   const warnings = notices.all.filter(({ level }) => level === "warning");
   const finding = warnOf(warnings, "reachable, but ") ??

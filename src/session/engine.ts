@@ -1,7 +1,8 @@
 /**
- * The engine of a session decides when tokens are refreshed, replaced and removed. `keeper.ts`
- * carries out these changes. `state.ts` defines the states, `plan.ts` the rules for when to
- * refresh, and `store.ts` the interface of the stores; `login.ts` obtains tokens.
+ * The engine of a session decides when tokens are refreshed, replaced and removed. Each of these
+ * three changes waits for its turn, takes the lock, adopts what other processes saved, decides, and
+ * saves. `memory.ts` has the state, `state.ts` defines it, and `plan.ts` has the rules for when to
+ * refresh; `vault.ts` is the interface to the `.env` and the stores; `login.ts` obtains tokens.
  */
 import {
   AuthError,
@@ -16,8 +17,9 @@ import type { SignOutResult } from "../provider/sign_out.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { type Decide, Keeper } from "./keeper.ts";
-import { finishLogout, LOGGED_OUT, Logout, type RemoteLogout } from "./logout.ts";
+import { finishLogout, LOGGED_OUT, Logout, type RemoteLogout, type Removed } from "./logout.ts";
+import { Memory } from "./memory.ts";
+import { otherAccount } from "./owner.ts";
 import { type Notice, Notices } from "./notices.ts";
 import {
   afterEarlyFailure,
@@ -26,24 +28,17 @@ import {
   type Cooldowns,
   EARLY_DEADLINE_MS,
   isFresh,
+  LOCK_WAIT_SHARE,
   mayReplace,
   NO_COOLDOWNS,
   offeredMs,
   planFor,
 } from "./plan.ts";
-import { type Reason, Refresh, renew } from "./refresh.ts";
+import { Queue } from "./queue.ts";
+import { type Heart, type Reason, Refresh, renew } from "./refresh.ts";
 import { isOver, type SessionState, tokensOf } from "./state.ts";
-import {
-  placeText,
-  type StoredSession,
-  type StorePlace,
-  type TokenStore,
-  type WaitOptions,
-} from "./store.ts";
-import { openStore } from "./stores.ts";
-
-/** Opens the store of a session; replaced in tests. */
-export type OpenStore = (engine: Engine) => TokenStore;
+import { type Place, placeText, type Vault, type Wait } from "./vault.ts";
+import { openVault } from "./vaults.ts";
 
 /** Time after which a waiting login or logout cancels the refresh in progress. */
 const LONGEST_REFRESH_MS = 3_000;
@@ -52,10 +47,11 @@ const LONGEST_REFRESH_MS = 3_000;
  * The session of one account. Simultaneous callers share one refresh. Logins and logouts take
  * effect in the order of the calls.
  */
-export class Engine implements StoredSession {
+export class Engine implements Heart {
   readonly notices = new Notices();
-  // Tests read the `private` fields, to compare the states after two orders of events.
-  private readonly keeper: Keeper;
+  readonly memory: Memory;
+  readonly queue = new Queue();
+  #vault: Vault | undefined;
   #configuration: Configuration;
   private refreshing: Refresh | undefined;
   /** The logout in progress, until its tokens are removed. Calls wait for this logout. */
@@ -69,13 +65,9 @@ export class Engine implements StoredSession {
   private lastAppliedOrder = 0;
 
   /** @param reread Rereads the settings and returns the engine for their account. */
-  constructor(
-    configuration: Configuration,
-    readonly reread: () => Engine,
-    open: OpenStore = openStore,
-  ) {
+  constructor(configuration: Configuration, readonly reread: () => Engine) {
     this.#configuration = configuration;
-    this.keeper = new Keeper(this, () => open(this));
+    this.memory = new Memory(this, () => this.vault);
   }
 
   get configuration(): Configuration {
@@ -90,12 +82,17 @@ export class Engine implements StoredSession {
     return this.#configuration.world;
   }
 
-  get current(): SessionState {
-    return this.keeper.current;
+  /** Opened at first use, because that reads the settings. */
+  get vault(): Vault {
+    return this.#vault ??= openVault(this);
   }
 
-  get place(): StorePlace | undefined {
-    return this.keeper.store.place;
+  get current(): SessionState {
+    return this.memory.current;
+  }
+
+  get place(): Place | undefined {
+    return this.vault.place;
   }
 
   /** Whether the API's latest response to the access token was a 401. */
@@ -137,7 +134,7 @@ export class Engine implements StoredSession {
       case "use":
         return plan.tokens;
       case "fail":
-        throw this.keeper.whyNot();
+        throw this.memory.whyNot();
       case "refresh":
         return await this.#share("due", signal);
       case "refresh-early":
@@ -154,7 +151,7 @@ export class Engine implements StoredSession {
 
   /** Records that the API's latest response to these tokens was a 401, or a success. */
   noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void {
-    this.keeper.apply({ kind, tokens });
+    this.memory.apply({ kind, tokens });
   }
 
   /**
@@ -174,7 +171,7 @@ export class Engine implements StoredSession {
       const tokens = tokensOf(now);
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
-      if (isOver(now)) throw this.keeper.whyNot();
+      if (isOver(now)) throw this.memory.whyNot();
       if (now.kind === "access-only" && !this.configuration.isByCommand) return undefined;
       if (!mayReplace(rejected.accessToken, this.cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
@@ -197,14 +194,18 @@ export class Engine implements StoredSession {
 
   /** Removes an access token that the API rejected after its refresh token was refused. */
   async #removeRejected(signal: AbortSignal | undefined): Promise<void> {
-    const decide = () => {
+    const refused = () => {
       const now = this.current;
       return now.kind === "access-only" && now.rejected && now.because
         ? { kind: "refused", held: now.tokens, because: now.because, isValid: true } as const
         : undefined;
     };
-    if (decide() === undefined) return;
-    await this.keeper.change(this.keeper.wait(false, signal), decide);
+    if (refused() === undefined) return;
+    using _turn = await this.queue.turn(signal);
+    await using lock = await this.vault.lock(this.#wait(false, signal));
+    this.memory.adopt(lock.now);
+    const event = refused();
+    if (event) await this.memory.save(lock, event);
   }
 
   /** Records that the API accepted the tokens that replaced rejected ones. */
@@ -217,7 +218,7 @@ export class Engine implements StoredSession {
    * nothing is adopted, because the logout revokes the tokens that were in use when it was called.
    */
   readStore(): void {
-    if (this.loggingOut === undefined) this.keeper.readStore();
+    if (this.loggingOut === undefined) this.memory.adopt(this.vault.peek());
   }
 
   // The following methods apply logins and logouts.
@@ -236,12 +237,13 @@ export class Engine implements StoredSession {
 
   /** Asks the store's server which account it keeps, before a login sends anything. */
   async lookBeforeLogin(signal: AbortSignal | undefined): Promise<void> {
-    await this.keeper.store.look?.(this.keeper.wait(false, signal));
+    await this.#readServer(false, signal);
   }
 
-  /** Returns an error if the store keeps the session of an account other than this user's. */
-  refusal(username: string): ConfigError | undefined {
-    return this.keeper.store.refusal?.(username);
+  /** Returns an error if the store keeps the session of an account other than this login's. */
+  refusal(login: string | Tokens): ConfigError | undefined {
+    const { owner } = this.vault;
+    return owner && otherAccount(owner, tokensOf(this.current), login);
   }
 
   /**
@@ -258,16 +260,18 @@ export class Engine implements StoredSession {
     onApplied: () => void,
   ): Promise<void> {
     if (!this.isWanted(order)) return;
-    const isServed = () => !this.isWanted(order);
-    const wait = { ms: this.settings.timeoutMs / 2, isNeeded: true, signal, isServed };
-    await this.#changeSoon(wait, endedByLogin, () => {
-      if (isServed()) return undefined;
-      const refusal = this.keeper.store.refusal?.(tokens);
-      if (refusal) throw refusal;
-      onApplied();
-      this.#startOver(order);
-      return { kind: "login", tokens };
-    });
+    using _turn = await this.#turnSoon(endedByLogin, signal);
+    if (!this.isWanted(order)) return;
+    const ms = this.settings.timeoutMs / 2;
+    await using lock = await this.vault.lock({ ms, isNeeded: true, signal });
+    signal?.throwIfAborted();
+    this.memory.adopt(lock.now);
+    if (!this.isWanted(order)) return;
+    const refusal = this.refusal(tokens);
+    if (refusal) throw refusal;
+    onApplied();
+    this.#startOver(order);
+    await this.memory.save(lock, { kind: "login", tokens });
   }
 
   /**
@@ -299,25 +303,14 @@ export class Engine implements StoredSession {
   }
 
   async #logOut(logout: Logout): Promise<SignOutResult["ended"]> {
-    const { configuration, notices, settings: { timeoutMs } } = this;
-    let tokens: readonly (Tokens | undefined)[] = [];
+    const { configuration, notices } = this;
     this.loggingOut = logout;
-    const { signal } = logout;
-    const wait = { ms: timeoutMs / 2, isNeeded: true, signal, onlyRemoves: true };
-    const change = this.#changeSoon(wait, endedByLogout, (_, before) => {
-      // Another process may have logged in, so there may be two sessions to end.
-      tokens = [before, tokensOf(this.current)];
-      logout.commit();
-      this.#startOver(logout.order);
-      // With this reason in the state, later calls do not run the token command.
-      return { kind: "logout", because: configuration.isByCommand ? LOGGED_OUT : undefined };
-    });
-    logout.gone = change.finally(() => {
+    logout.gone = this.#removeTokens(logout).finally(() => {
       if (this.loggingOut === logout) this.loggingOut = undefined;
     });
-    const problem = await logout.gone;
+    const removed = await logout.gone;
     const place = placeText(this.place);
-    const { ended, notice } = await finishLogout(logout, configuration, tokens, place, problem);
+    const { ended, notice } = await finishLogout(logout, configuration, removed, place);
     // Meanwhile, a login may have made a new session, to which these notices do not apply.
     if (this.current.kind === "none") {
       notices.replace({ STORED_IGNORED: undefined, SIGNED_OUT: notice });
@@ -326,28 +319,34 @@ export class Engine implements StoredSession {
     return ended;
   }
 
-  /**
-   * Changes the session after the refresh in progress has ended. Cancels a refresh that is slow.
-   */
-  async #changeSoon(
-    wait: WaitOptions,
-    ended: () => AuthError,
-    decide: Decide,
-  ): Promise<ConfigError | undefined> {
+  /** Removes the tokens from memory, the process environment and the store. */
+  async #removeTokens(logout: Logout): Promise<Removed> {
+    const { signal } = logout;
+    using _turn = await this.#turnSoon(endedByLogout, signal);
+    const ms = this.settings.timeoutMs / 2;
+    await using lock = await this.vault.lock({ ms, isNeeded: true, signal, onlyRemoves: true });
+    signal.throwIfAborted();
+    const before = tokensOf(this.current);
+    this.memory.adopt(lock.now);
+    // Another process may have logged in, so there may be two sessions to end.
+    const tokens = [before, tokensOf(this.current)];
+    logout.commit();
+    this.#startOver(logout.order);
+    // With this reason in the state, later calls do not run the token command.
+    const because = this.configuration.isByCommand ? LOGGED_OUT : undefined;
+    const problem = await this.memory.save(lock, { kind: "logout", because });
+    return { tokens, problem };
+  }
+
+  /** Waits for a turn. If the refresh in progress is slow, it is canceled. */
+  async #turnSoon(ended: () => AuthError, signal: AbortSignal | undefined): Promise<Disposable> {
     const refresh = this.refreshing;
     // A token command rotates no refresh token, so canceling the command loses nothing.
     const longestMs = this.configuration.isByCommand ? 0 : LONGEST_REFRESH_MS;
     const stopTimer = refresh
       ? onAbort(this.world.timeout(longestMs), () => refresh.cancel(ended()))
       : () => {};
-    try {
-      return await this.keeper.change(wait, (lock, before) => {
-        stopTimer();
-        return decide(lock, before);
-      });
-    } finally {
-      stopTimer();
-    }
+    return await this.queue.turn(signal).finally(stopTimer);
   }
 
   /** Resets everything that belonged to the previous session. */
@@ -370,7 +369,7 @@ export class Engine implements StoredSession {
   configure(next: Configuration): void {
     const { exportEnv } = this.#configuration;
     this.#configuration = next;
-    if (exportEnv !== next.exportEnv) this.keeper.mirrorAgain();
+    if (exportEnv !== next.exportEnv) this.memory.mirrorAgain();
   }
 
   /**
@@ -392,8 +391,7 @@ export class Engine implements StoredSession {
    * calls.
    */
   get #mustLook(): boolean {
-    const { store } = this.keeper;
-    return this.loggingOut !== undefined || (!this.refreshing && store.look !== undefined);
+    return this.loggingOut !== undefined || (!this.refreshing && this.vault.read !== undefined);
   }
 
   /**
@@ -402,7 +400,30 @@ export class Engine implements StoredSession {
    */
   async #look(signal: AbortSignal | undefined): Promise<void> {
     while (this.loggingOut) await this.loggingOut.gone.catch(() => {});
-    if (!this.refreshing) await this.keeper.look(signal);
+    if (this.refreshing) return;
+    const tokens = tokensOf(this.current);
+    const isNeeded = tokens === undefined || !isGoodFor(tokens, this.world, 0);
+    await this.#readServer(isNeeded, signal);
+  }
+
+  /**
+   * Adopts the latest content of the store's server, if the session is on a server.
+   *
+   * @param isNeeded Whether an unreachable server is an error: there is no valid token.
+   */
+  async #readServer(isNeeded: boolean, signal: AbortSignal | undefined): Promise<void> {
+    const { memory, vault } = this;
+    void this.current;
+    const { version } = memory;
+    const lines = await vault.read?.(this.#wait(isNeeded, signal));
+    signal?.throwIfAborted();
+    // If the session changed during the read, the lines are outdated.
+    if (memory.version === version && this.loggingOut === undefined) memory.adopt(lines);
+  }
+
+  /** The rest of the call's time is left for the provider. */
+  #wait(isNeeded: boolean, signal: AbortSignal | undefined): Wait {
+    return { ms: this.settings.timeoutMs * LOCK_WAIT_SHARE, isNeeded, signal };
   }
 
   /**
@@ -410,7 +431,7 @@ export class Engine implements StoredSession {
    * file.
    */
   #readStoreOnce(): void {
-    if (!this.refreshing) this.keeper.readStore();
+    if (!this.refreshing) this.memory.adopt(this.vault.peek());
   }
 
   #share(reason: Reason, signal: AbortSignal | undefined): Promise<Tokens> {
@@ -429,7 +450,7 @@ export class Engine implements StoredSession {
     };
     onAbort(refresh.signal, leave);
     refresh.settle(
-      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this.keeper, refresh),
+      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
     result.then(leave, leave);
@@ -477,22 +498,20 @@ export class Engine implements StoredSession {
   /** Runs the token command once for all callers in this process. */
   async #runCommand(refresh: Refresh): Promise<Tokens> {
     const { signal, reason } = refresh;
+    using _turn = await this.queue.turn(signal);
     const { timeoutMs } = this.settings;
     const limitMs = reason === "early" ? Math.min(timeoutMs, EARLY_DEADLINE_MS) : timeoutMs;
     const { tokensByCommand } = await import("./token_command.ts");
-    await this.keeper.change({ ms: limitMs, isNeeded: true, signal }, async () => {
-      const tokens = await tokensByCommand(this, limitMs, signal);
-      refresh.isOwn = true;
-      const held = tokensOf(this.current);
-      if (held) refresh.noteResponse(held);
-      this.notices.clear("EARLY_REFRESH_FAILED");
-      // If the token is the same, the state is kept, because it records whether the API rejected
-      // that token.
-      const isSame = held !== undefined && sameAccess(held, tokens);
-      return isSame ? undefined : { kind: "login", tokens };
-    });
-    const tokens = tokensOf(this.current);
-    if (tokens === undefined) throw this.keeper.whyNot();
+    const tokens = await tokensByCommand(this, limitMs, signal);
+    signal.throwIfAborted();
+    refresh.isOwn = true;
+    const held = tokensOf(this.current);
+    if (held) refresh.noteResponse(held);
+    this.notices.clear("EARLY_REFRESH_FAILED");
+    // If the token is the same, the state is kept, because it records whether the API rejected
+    // that token.
+    if (held && sameAccess(held, tokens)) return held;
+    this.memory.apply({ kind: "login", tokens });
     return tokens;
   }
 }

@@ -1,5 +1,5 @@
 import { environment, setVariable } from "../platform/environment.ts";
-import { readStored, type StoredTokens } from "./stored_tokens.ts";
+import { linesIn, readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "../platform/claims.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import { AUDIENCE_VARIABLE, audienceText, type Trust } from "../settings/trust.ts";
@@ -98,7 +98,7 @@ function tokensInEnvironment(
   kept: Tokens | undefined,
 ): { own?: Tokens; note?: StoredTokens["note"] } {
   const clientId = issuer.clientId ?? kept?.claims.clientId;
-  const { parts, note } = readStored(environment, "environment", { ...issuer, clientId });
+  const { parts, note } = readStored(linesIn(environment), "environment", { ...issuer, clientId });
   if (parts === undefined) return note === undefined ? {} : { note };
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };

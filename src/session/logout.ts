@@ -27,6 +27,14 @@ const TO_END_OTHERS: Fix = [
   " first, then log out again",
 ];
 
+/** What a logout removed from this computer. */
+export interface Removed {
+  /** The tokens that the session had. */
+  readonly tokens: readonly (Tokens | undefined)[];
+  /** The reason why the store still contains the tokens. */
+  readonly problem?: ConfigError | undefined;
+}
+
 /**
  * A logout in progress, and the callers waiting for it. A second call of `logout()` joins the
  * first, so that both return the same result. The logout takes effect when the tokens are removed
@@ -34,7 +42,7 @@ const TO_END_OTHERS: Fix = [
  */
 export class Logout extends SharedWork<SignOutResult["ended"]> {
   /** Settled when the tokens are removed from this computer, or could not be removed. */
-  gone: Promise<ConfigError | undefined> = Promise.resolve(undefined);
+  gone: Promise<Removed> = Promise.resolve({ tokens: [] });
   /** The strongest request of the callers. */
   remote: RemoteLogout = "keep";
   /** The position of the latest caller in the order of logins and logouts. */
@@ -51,9 +59,7 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
  * Ends a session at the provider, after it was ended on this computer. The provider revokes the
  * tokens even if the store cannot be written, so that the tokens in the store become useless.
  *
- * @param tokens The tokens that the session had.
  * @param place Where the tokens were stored; `undefined`: nowhere.
- * @param problem The reason why the store still contains the tokens.
  * @returns Where the session was ended, and what the status says about it.
  * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
  * the tokens.
@@ -61,9 +67,8 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
 export async function finishLogout(
   { remote, givenUp }: Logout,
   configuration: Configuration,
-  tokens: readonly (Tokens | undefined)[],
+  { tokens, problem }: Removed,
   place: string | undefined,
-  problem: ConfigError | undefined,
 ): Promise<Pick<SignOutResult, "ended"> & { readonly notice: Advice }> {
   const hadSession = tokens.some((each) => each !== undefined);
   const { ended, text } = await signOutAtProvider(configuration, tokens, remote, givenUp);

@@ -1,22 +1,25 @@
 import { unlessAborted } from "../platform/abort.ts";
 
-/** Does one piece of work at a time, in the order of the calls. */
+/** Lets one holder at a time have its turn, in the order of the calls. */
 export class Queue {
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
 
-  /** @param signal Ends the wait for earlier work. The reason of the signal is then thrown. */
-  async run<Result>(
-    signal: AbortSignal | undefined,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
+  /**
+   * Waits until all earlier turns have ended. The place in the queue is taken before the first
+   * `await`. The turn ends when it is disposed of.
+   *
+   * @param signal Ends the wait. The reason of the signal is then thrown.
+   */
+  async turn(signal: AbortSignal | undefined): Promise<Disposable> {
     const before = this.#last;
-    const done = Promise.withResolvers<void>();
-    this.#last = before.then(() => done.promise);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#last = before.then(() => ended);
     try {
       await unlessAborted(signal, before);
-      return await work();
-    } finally {
-      done.resolve();
+    } catch (error) {
+      end();
+      throw error;
     }
+    return { [Symbol.dispose]: end };
   }
 }

@@ -7,10 +7,12 @@ import {
   sameAccess,
   type Tokens,
 } from "../provider/tokens.ts";
-import type { Keeper } from "./keeper.ts";
-import { EARLY_DEADLINE_MS, NO_COOLDOWNS, planFor } from "./plan.ts";
+import type { Memory } from "./memory.ts";
+import { EARLY_DEADLINE_MS, LOCK_WAIT_SHARE, NO_COOLDOWNS, planFor } from "./plan.ts";
+import type { Queue } from "./queue.ts";
 import { SharedWork } from "./shared_work.ts";
 import { isOver, sameRefresh, tokensOf } from "./state.ts";
+import type { Lines, Lock, StoredSession, Vault } from "./vault.ts";
 
 /**
  * The reason for a refresh: the token expired (`due`) or is about to expire (`early`), the user
@@ -40,28 +42,26 @@ export class Refresh extends SharedWork<Tokens> {
   }
 }
 
-/**
- * Refreshes once for all callers in this process and, by means of the store's lock, in all other
- * processes.
- */
-export async function renew(keeper: Keeper, refresh: Refresh): Promise<Tokens> {
-  const first = renewable(keeper);
-  const started = keeper.session.configuration.world.monotonic();
-  return await keeper.inTurn(refresh.signal, () => renewInTurn(keeper, refresh, first, started));
+/** The parts of a session that a refresh uses. */
+export interface Heart extends StoredSession {
+  readonly memory: Memory;
+  readonly vault: Vault;
+  readonly queue: Queue;
 }
 
 /**
- * @param first The tokens when the refresh was called.
- * @param started The time of the call, by the monotonic clock.
+ * Refreshes once for all callers in this process and, by means of the vault's lock, in all other
+ * processes.
  */
-async function renewInTurn(
-  keeper: Keeper,
+export async function renew(
+  { memory, vault, queue, notices, configuration: { settings, world } }: Heart,
   refresh: Refresh,
-  first: RenewableTokens,
-  started: number,
 ): Promise<Tokens> {
-  const { session: { notices, configuration: { settings, world } } } = keeper;
   const { reason, signal } = refresh;
+  const first = renewable(memory);
+  const started = world.monotonic();
+  using _turn = await queue.turn(signal);
+
   // All code is loaded before the lock is taken and the request is sent, so that code that cannot
   // be loaded does not stop the refresh halfway.
   const { refusalError, requestRefresh, resolveProvider } = await import(
@@ -72,77 +72,95 @@ async function renewInTurn(
 
   /** Whether the session now has valid tokens that replace `held`. */
   const replaced = (held: Tokens, isSame = sameAccess) => {
-    const plan = planFor(keeper.current, world, NO_COOLDOWNS, 0);
+    const plan = planFor(memory.current, world, NO_COOLDOWNS, 0);
     return plan.kind === "use" && !isSame(plan.tokens, held);
   };
-  // A user who calls refresh() wants a newer token than the one that another process just saved, so
-  // only the tokens of a new login make this refresh superfluous.
-  const isServed = () => replaced(first, reason === "forced" ? sameLogin : sameAccess);
-  const isServedNow = () => {
-    keeper.readStore();
-    return isServed();
+  /** Adopts what another process saved. Returns whether that makes this refresh superfluous. */
+  const isServedBy = (lines: Lines | undefined) => {
+    memory.adopt(lines);
+    // A user who calls refresh() wants a newer token than the one that another process just saved,
+    // so only the tokens of a new login make that refresh superfluous.
+    return replaced(first, reason === "forced" ? sameLogin : sameAccess);
   };
-  // Only an early refresh can do without the store, because its token is still valid. A token that
-  // the API rejected is as useless as an expired one.
-  const wait = { ...keeper.wait(reason !== "early", signal, totalMs), isServed: isServedNow };
+  if (isServedBy(vault.peek())) return usable(memory);
 
-  let refusal: AuthError | undefined;
-  await keeper.changeNow(wait, async (lock) => {
-    if (isServed()) return undefined;
-    let held = renewable(keeper);
-    if (lock.problem) {
-      if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
-      // Another process may never release the lock, so this refresh proceeds without the lock.
-      const text = "another process held the lock for too long";
-      notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
-    }
-    // A process that was suspended while it waited still gets a quarter of the time: a process that
-    // gives up before the response arrives loses the new refresh token. The holder of the lock
-    // stops after half the time, so that other processes get their turn.
-    const endMs = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
-    const leftMs = () => Math.min(endMs - world.monotonic(), lock.isHeld ? totalMs / 2 : Infinity);
-    const waiters = { signal, isWanted: () => refresh.isWaitedFor };
-    const username = settings.text("username");
-    for (;;) {
-      refresh.commit();
-      const response = await requestRefresh(provider, held, username, world, leftMs(), waiters);
-      const { outcome, tokens, variant } = response;
-      notices.learnClock(response.clockOffsetMs);
-      if (tokens) {
-        refresh.isOwn = true;
-        refresh.noteResponse(held);
-        notices.clear("EARLY_REFRESH_FAILED");
-        if (areOfTwoAccounts(held.claims, tokens.claims)) {
-          const because = refusal = otherAccount();
-          return { kind: "refused", held, because, isValid: false };
-        }
-        const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
-        return { kind: "refreshed", tokens: { ...tokens, learned } };
-      }
-      // The refresh token may have been refused because a late holder of the lock used it and has
-      // just saved the new tokens.
-      await keeper.lookAgain();
-      if (replaced(held)) return undefined;
-      const now = keeper.current;
-      if (now.kind === "renewable" && !sameRefresh(now.tokens, held) && leftMs() > 0) {
-        held = now.tokens;
-        continue;
-      }
-      refresh.noteResponse(held);
-      const error = refusalError("refresh", response, held);
-      // A refusal that is not final may be temporary, so the session is kept.
-      if (outcome.kind !== "refused" || !outcome.isFinal) throw error;
-      refusal = error;
-      const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
-      const because = { code, problem: error.problem, fix: error.fix } as const;
-      return { kind: "refused", held, because, isValid: isGoodFor(held, world, 0) };
-    }
+  await using lock = await vault.lock({
+    ms: totalMs * LOCK_WAIT_SHARE,
+    // Only an early refresh can do without the store, because its token is still valid. A token
+    // that the API rejected is as useless as an expired one.
+    isNeeded: reason !== "early",
+    signal,
+    isServedBy,
   });
-  const now = keeper.current;
-  if (refusal && isOver(now)) throw refusal;
-  const tokens = tokensOf(now);
-  if (tokens === undefined) throw keeper.whyNot();
-  return tokens;
+  signal.throwIfAborted();
+  if (isServedBy(lock.now)) return usable(memory);
+  let held = renewable(memory);
+  if (lock.problem) {
+    if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
+    // Another process may never release the lock, so this refresh proceeds without the lock.
+    const text = "another process held the lock for too long";
+    notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
+  }
+
+  // A process that was suspended while it waited still gets a quarter of the time: a process that
+  // gives up before the response arrives loses the new refresh token. The holder of the lock stops
+  // after half the time, so that other processes get their turn.
+  const endMs = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
+  const leftMs = () => Math.min(endMs - world.monotonic(), lock.isHeld ? totalMs / 2 : Infinity);
+  const waiters = { signal, isWanted: () => refresh.isWaitedFor };
+  const username = settings.text("username");
+  for (;;) {
+    refresh.commit();
+    const response = await requestRefresh(provider, held, username, world, leftMs(), waiters);
+    const { outcome, tokens, variant } = response;
+    notices.learnClock(response.clockOffsetMs);
+    if (tokens) {
+      refresh.isOwn = true;
+      refresh.noteResponse(held);
+      notices.clear("EARLY_REFRESH_FAILED");
+      if (areOfTwoAccounts(held.claims, tokens.claims)) {
+        return await end(memory, lock, held, otherAccount(), false);
+      }
+      const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
+      await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
+      return usable(memory);
+    }
+    // The refresh token may have been refused because a late holder of the lock used it and has
+    // just saved the new tokens.
+    memory.adopt(await lock.read());
+    if (replaced(held)) return usable(memory);
+    const now = memory.current;
+    if (now.kind === "renewable" && !sameRefresh(now.tokens, held) && leftMs() > 0) {
+      held = now.tokens;
+      continue;
+    }
+    refresh.noteResponse(held);
+    const error = refusalError("refresh", response, held);
+    // A refusal that is not final may be temporary, so the session is kept.
+    if (outcome.kind !== "refused" || !outcome.isFinal) throw error;
+    return await end(memory, lock, held, error, isGoodFor(held, world, 0));
+  }
+}
+
+/**
+ * Ends the session because its refresh token is useless. Nothing ends if another process has
+ * meanwhile saved other tokens.
+ *
+ * @param isValid Whether the access token is still valid.
+ * @throws {AuthError} `error`, if the session is over.
+ */
+async function end(
+  memory: Memory,
+  lock: Lock,
+  held: RenewableTokens,
+  error: AuthError,
+  isValid: boolean,
+): Promise<Tokens> {
+  const code = error.code === "REFRESH_WINDOW_OVER" ? error.code : "REFRESH_REJECTED";
+  const because = { code, problem: error.problem, fix: error.fix } as const;
+  await memory.save(lock, { kind: "refused", held, because, isValid });
+  if (isOver(memory.current)) throw error;
+  return usable(memory);
 }
 
 /** Makes the error for a stored refresh token that did not belong to the stored access token. */
@@ -155,10 +173,17 @@ function otherAccount(): SessionExpiredError {
 }
 
 /** Returns the tokens of the session if they can be refreshed. */
-function renewable(keeper: Keeper): RenewableTokens {
-  const now = keeper.current;
-  if (now.kind !== "renewable") throw keeper.whyNot();
+function renewable(memory: Memory): RenewableTokens {
+  const now = memory.current;
+  if (now.kind !== "renewable") throw memory.whyNot();
   return now.tokens;
+}
+
+/** Returns the tokens of the session. */
+function usable(memory: Memory): Tokens {
+  const tokens = tokensOf(memory.current);
+  if (tokens === undefined) throw memory.whyNot();
+  return tokens;
 }
 
 function sameLogin(a: Tokens, b: Tokens): boolean {

@@ -2,7 +2,7 @@ import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
-import type { StorePlace } from "./store.ts";
+import type { Place } from "./vault.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { ENV_FILE_VARIABLE, INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -89,7 +89,7 @@ interface Shown {
   readonly configuration: Configuration;
   readonly current: SessionState;
   readonly notices: Notices;
-  readonly place: StorePlace | undefined;
+  readonly place: Place | undefined;
 }
 
 /** The status of a session as plain data. */

@@ -5,6 +5,7 @@ import type { Settings } from "../settings/settings.ts";
 import { readPortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { isNamedIn, readClaims } from "../platform/claims.ts";
+import type { Lines } from "./vault.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 
 /**
@@ -18,22 +19,35 @@ export const TOKEN_KEYS = [
   "AUTH_SESSION",
 ] as const;
 
-/** The lines that store a session; `undefined` removes a line. */
-export function linesOf(tokens: Tokens | undefined): Map<string, string | undefined> {
-  return new Map<string, string | undefined>([
+/** The lines that store a session; none if there is no session. */
+export function linesOf(tokens: Tokens | undefined): Lines {
+  return presentLines({
     // A session may consist of a refresh token alone.
-    ["ACCESS_TOKEN", tokens?.accessToken.reveal() || undefined],
-    ["REFRESH_TOKEN", tokens?.refreshToken?.reveal()],
-    ["ACCESS_TOKEN_EXPIRES_AT", isoText(tokens?.expiresAt || undefined)],
-    ["AUTHENTICATED_AT", isoText(tokens?.authenticatedAt)],
-    ["AUTH_SESSION", tokens && learnedText(tokens)],
-  ]);
+    ACCESS_TOKEN: tokens?.accessToken.reveal() || undefined,
+    REFRESH_TOKEN: tokens?.refreshToken?.reveal(),
+    ACCESS_TOKEN_EXPIRES_AT: isoText(tokens?.expiresAt || undefined),
+    AUTHENTICATED_AT: isoText(tokens?.authenticatedAt),
+    AUTH_SESSION: tokens && learnedText(tokens),
+  });
 }
 
-/** Returns the lines of `linesOf()` as a record, which is empty if there is no session. */
-export function recordOf(tokens: Tokens | undefined): Record<string, string> {
+/** Returns the lines of a session among others. */
+export function linesIn(read: (key: string) => string | undefined): Lines {
+  return presentLines(Object.fromEntries(TOKEN_KEYS.map((key) => [key, read(key)])));
+}
+
+/** The lines as a text, which is the same for the same lines. A store may return them in any order. */
+export function textOf(lines: Lines): Secret {
+  return new Secret(JSON.stringify(Object.entries(lines).sort()));
+}
+
+export function sameLines(a: Lines, b: Lines): boolean {
+  return textOf(a).reveal() === textOf(b).reveal();
+}
+
+function presentLines(lines: Readonly<Record<string, string | undefined>>): Lines {
   return Object.fromEntries(
-    [...linesOf(tokens)].flatMap(([key, value]) => value === undefined ? [] : [[key, value]]),
+    Object.entries(lines).flatMap(([key, value]) => value === undefined ? [] : [[key, value]]),
   );
 }
 
@@ -54,14 +68,13 @@ export interface StoredTokens {
 /**
  * Reads stored tokens.
  *
- * @param read Returns the value of a key in the store.
  * @param issuer The configured client and provider. A refresh token of another client is useless,
  * and tokens of another provider must not be sent to this provider.
  * @param names The names of the user to whom the tokens must belong; absent if they may belong to
  * anyone.
  */
 export function readStored(
-  read: (key: string) => string | undefined,
+  lines: Lines,
   source: "file" | "environment" | "store",
   { clientId, provider }: Issuer,
   names?: readonly string[],
@@ -71,9 +84,15 @@ export function readStored(
     parts: undefined,
     note: { problem: `${problem} and is ignored`, fix: ["run ", { call: "login" }, otherwise] },
   });
-  const accessText = read("ACCESS_TOKEN");
-  const refreshText = read("REFRESH_TOKEN");
-  if (!accessText && !refreshText) return { parts: undefined };
+  const { ACCESS_TOKEN: accessText, REFRESH_TOKEN: refreshText } = lines;
+  if (!accessText && !refreshText) {
+    if (source !== "store" || Object.keys(lines).length === 0) return { parts: undefined };
+    return ignored(
+      "the session in the store was saved with another AUTH_STORE_KEY or by an earlier version, or " +
+        "was changed since,",
+      ", or set the same key on all machines",
+    );
+  }
   let accessToken: Secret;
   try {
     // A refresh token without an access token is also a session.
@@ -89,7 +108,7 @@ export function readStored(
   if (refreshText && clientId && claims.clientId && claims.clientId !== clientId) {
     return ignored(`the session in ${place} belongs to an app client other than APP_CLIENT_ID`);
   }
-  const learned = learnedIn(read("AUTH_SESSION"));
+  const learned = learnedIn(lines.AUTH_SESSION);
   if (provider && learned.provider && learned.provider !== provider) {
     return ignored(`the session in ${place} was issued by ${learned.provider}, not by AUTH_URL,`);
   }
@@ -106,8 +125,8 @@ export function readStored(
     parts: {
       accessToken,
       refreshToken: refreshText ? new Secret(refreshText) : undefined,
-      expiresAt: accessText ? instant(read("ACCESS_TOKEN_EXPIRES_AT")) ?? claimed : 0,
-      authenticatedAt: instant(read("AUTHENTICATED_AT")),
+      expiresAt: accessText ? instant(lines.ACCESS_TOKEN_EXPIRES_AT) ?? claimed : 0,
+      authenticatedAt: instant(lines.AUTHENTICATED_AT),
       source,
       learned,
       claims,
@@ -120,9 +139,9 @@ export function readStored(
  * neither a setting nor a session of this module, and the token lacks the claims of an access token
  * for this module.
  */
-export function isOtherPrograms(values: ReadonlyMap<string, string>, settings: Settings): boolean {
-  const token = values.get("ACCESS_TOKEN");
-  if (!token || TOKEN_KEYS.some((key) => key !== "ACCESS_TOKEN" && values.has(key))) return false;
+export function isOtherPrograms(lines: Lines, settings: Settings): boolean {
+  const { ACCESS_TOKEN: token, ...others } = lines;
+  if (!token || Object.keys(others).length > 0) return false;
   const { clientId, tokenUse } = readClaims(token.replace(/^bearer\s+/i, ""));
   if (clientId !== undefined || tokenUse === "access") return false;
   // Other programs also use USERNAME and PASSWORD, so these do not show whose file this is.

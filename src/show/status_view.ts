@@ -3,7 +3,7 @@ import { durationText, timeText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 import type { Notice } from "../session/notices.ts";
 import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
-import { storeText } from "../session/store.ts";
+import { storeText } from "../session/vault.ts";
 import { portalText, VARIABLES } from "../settings/options.ts";
 import type { Row, Tone, View } from "./view.ts";
 

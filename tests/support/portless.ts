@@ -26,7 +26,7 @@ export interface TestOptions extends SessionOptions {
 export function testSession({ timeout, random, ...options }: TestOptions): Session {
   if (timeout === undefined && random === undefined) return createSession(options);
   const world = { ...(timeout && { timeout }), ...(random && { random }) };
-  return makeSession(options, false, undefined, world);
+  return makeSession(options, false, world);
 }
 
 /** How a world differs from the usual one. */

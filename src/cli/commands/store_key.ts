@@ -1,5 +1,5 @@
 import type { Answer } from "../command.ts";
-import { newStoreKey } from "../../session/sealing.ts";
+import { newStoreKey } from "../../redis/sealing.ts";
 
 export function run(): Promise<Answer> {
   const key = newStoreKey();

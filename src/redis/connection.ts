@@ -1,7 +1,7 @@
-import { onAbort } from "../../platform/abort.ts";
-import { networkReason } from "../../platform/transport.ts";
-import { loadPackage } from "../../platform/packages.ts";
-import type { World } from "../../platform/world.ts";
+import { onAbort } from "../platform/abort.ts";
+import { networkReason } from "../platform/transport.ts";
+import { loadPackage } from "../platform/packages.ts";
+import type { StoreAddress } from "./store_address.ts";
 
 const CLIENT = "npm:@redis/client@5.12.1";
 
@@ -9,6 +9,7 @@ const CLIENT = "npm:@redis/client@5.12.1";
 interface Client {
   connect(): Promise<unknown>;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  on(event: "connect", listener: () => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   destroy(): void;
 }
@@ -24,7 +25,7 @@ interface Package {
 
 interface Details {
   readonly cause?: unknown;
-  /** The next step for the user. Default: start the store or correct the store's address. */
+  /** The next step for the user. Default: start the store or correct its address. */
   readonly fix?: string | undefined;
   /** Whether further attempts are useless until a user changes something. */
   readonly isPermanent?: boolean | undefined;
@@ -43,58 +44,65 @@ export class Unreachable extends Error {
 }
 
 /**
- * Connects to a store for each request and disconnects afterwards. An open connection could fail
- * between calls or keep a script from ending.
+ * Time limit of one request, including the connection. The limit is short, because a retry opens a
+ * new connection, which may reach another server.
  */
-export class Connection {
-  private constructor(
-    private readonly url: URL,
-    private readonly client: Package,
-    private readonly timeout: World["timeout"],
-  ) {}
+const ANSWER_MS = 2_000;
+/** Time that a request still has once its signal has aborted. */
+const BRIEF_MS = 250;
 
-  /**
-   * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be
-   * fetched.
-   */
-  static async to(
-    url: URL,
-    timeout: World["timeout"] = AbortSignal.timeout,
-  ): Promise<Connection> {
-    return new Connection(url, await loadPackage("use AUTH_STORE", CLIENT), timeout);
+/**
+ * Runs a script on the server. Connects for this request only: an open connection could fail
+ * between calls or keep a program from ending.
+ *
+ * @param signal Shortens the time limit. It does not end the request: the process may have been
+ * suspended, so that the signal aborts although the reply is about to be read.
+ * @throws {Unreachable} If the store cannot be reached, refuses the request or does not respond in
+ * time.
+ * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be
+ * fetched.
+ */
+export async function run(
+  { url, host }: StoreAddress,
+  script: string,
+  keys: readonly string[],
+  words: readonly string[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { createClient, ConnectionTimeoutError }: Package = await loadPackage(
+    `use the store at ${host}`,
+    CLIENT,
+  );
+  const socket = { connectTimeout: ANSWER_MS, reconnectStrategy: false } as const;
+  const client = createClient({ url: url.href, socket });
+  const connected = Promise.withResolvers<void>();
+  const failed = Promise.withResolvers<never>();
+  client.on("connect", connected.resolve);
+  // Without a listener, an error would end the process.
+  client.on("error", failed.reject);
+  const tooLate = () => new Unreachable("it did not respond in time");
+  const endIn = (ms: number) => onAbort(AbortSignal.timeout(ms), () => failed.reject(tooLate()));
+  const stopTimer = endIn(ANSWER_MS);
+  const stopListening = onAbort(signal, () => endIn(BRIEF_MS));
+  const reply = client.connect()
+    .then(() => client.eval(script, { keys: [...keys], arguments: [...words] }));
+  try {
+    return await Promise.race([reply, failed.promise]);
+  } catch (error) {
+    throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error, keys);
+  } finally {
+    stopTimer();
+    stopListening();
+    // The client does not close a connection that is still being established.
+    connected.promise.then(() => close(client));
   }
+}
 
-  /**
-   * Runs a script.
-   *
-   * @param limitMs Time limit, including the connection.
-   * @throws {Unreachable} If the store cannot be reached, refuses the request or does not respond
-   * in time.
-   */
-  async run(script: string, keys: string[], words: string[], limitMs: number): Promise<unknown> {
-    const ms = Math.max(1, Math.ceil(limitMs));
-    const { createClient, ConnectionTimeoutError } = this.client;
-    // A connection that is being established cannot be canceled, so it needs its own timeout.
-    const socket = { connectTimeout: ms, reconnectStrategy: false } as const;
-    const client = createClient({ url: this.url.href, socket });
-    const failed = Promise.withResolvers<never>();
-    // Without a listener, an error would end the process.
-    client.on("error", failed.reject);
-    const tooLate = () => new Unreachable("it did not respond in time");
-    const stopTimer = onAbort(this.timeout(ms), () => failed.reject(tooLate()));
-    const reply = client.connect().then(() => client.eval(script, { keys, arguments: words }));
-    try {
-      return await Promise.race([reply, failed.promise]);
-    } catch (error) {
-      throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error, keys);
-    } finally {
-      stopTimer();
-      try {
-        client.destroy();
-      } catch {
-        // The connection was already closed.
-      }
-    }
+function close(client: Client): void {
+  try {
+    client.destroy();
+  } catch {
+    // The connection was already closed.
   }
 }
 
@@ -114,7 +122,7 @@ const NO_WRITES = "it accepts no writes at the moment";
 const KNOWN: readonly KnownError[] = [
   {
     pattern: /WRONGPASS|NOAUTH|ERR AUTH|unauthenticated/,
-    problem: "it does not accept the user or password of AUTH_STORE",
+    problem: "it does not accept the user or the password in its address",
     fix: "correct the user and the password in AUTH_STORE, and try again",
     isPermanent: true,
   },

@@ -1,0 +1,41 @@
+import { missingPermission } from "../errors/errors.ts";
+import { mayReach, scriptCommand } from "../settings/permissions.ts";
+import type { SessionStore } from "../settings/session_store.ts";
+import type { Settings } from "../settings/settings.ts";
+import { redisStore } from "./redis_store.ts";
+import { storeAddress } from "./store_address.ts";
+
+/** The store of `AUTH_STORE`. */
+export interface SettingsStore {
+  readonly store: SessionStore;
+  /** Host and port, for messages. */
+  readonly host: string;
+  /**
+   * The account of the session: the name after the `#`, or else `USERNAME`; `undefined` if neither
+   * is set.
+   */
+  readonly account: string | undefined;
+  /** Whether anyone who can read the store can read the tokens. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * Opens the store of `AUTH_STORE` for the provider, the client and the account of these settings.
+ *
+ * @throws {ConfigError} `INVALID_SETTING` or `PERMISSION` if the store cannot be used.
+ */
+export function settingsStore(settings: Settings): SettingsStore {
+  const key = settings.secret("storeKey")?.reveal();
+  const address = storeAddress(settings.text("store") ?? "", key !== undefined);
+  const { url, host, isOpen } = address;
+  if (!mayReach(url)) {
+    const fix = `run: ${scriptCommand(settings)}`;
+    throw missingPermission(`use the store at ${host}`, `--allow-net=${host}`, fix);
+  }
+  const account = address.account ?? settings.text("username");
+  const provider = URL.parse(settings.endpoint ?? "")?.host;
+  const name = [provider, settings.text("clientId"), account]
+    .map((part) => encodeURIComponent(part ?? "")).join(":");
+  const { timeoutMs } = settings;
+  return { store: redisStore(url, { key, name, timeoutMs }), host, account, isOpen };
+}

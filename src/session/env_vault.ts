@@ -1,0 +1,135 @@
+import {
+  type EnvFile,
+  type EnvSnapshot,
+  grantsOthers,
+  isBeingWritten,
+  lockEnvFile,
+  openFile,
+  readEnvFile,
+  readSettledEnvFile,
+  removeLeftOvers,
+  updateEnvFile,
+} from "../settings/env_file.ts";
+import { ConfigError } from "../errors/errors.ts";
+import { infoAt } from "../platform/file_info.ts";
+import type { FileLock } from "../platform/lock.ts";
+import { isOtherPrograms, linesIn, sameLines, TOKEN_KEYS } from "./stored_tokens.ts";
+import {
+  type Lines,
+  type Lock,
+  lockBusy,
+  type LockWait,
+  type StoredSession,
+  type Vault,
+  type Written,
+} from "./vault.ts";
+
+/** Keeps a session in a `.env`, so that other processes can use it. */
+export class EnvVault implements Vault {
+  #isRead = false;
+
+  constructor(private readonly path: string, private readonly session: StoredSession) {}
+
+  get place() {
+    return { envFile: this.path };
+  }
+
+  peek(): Lines | undefined {
+    if (this.#isRead) return linesOfFile(readEnvFile(this.path));
+    this.#isRead = true;
+    // The settings have just read the file.
+    const { settings: { file } } = this.session.configuration;
+    this.session.notices.replace({ FILE_UNREADABLE: file.problem });
+    return linesOfFile(file);
+  }
+
+  async lock({ ms, signal, onlyRemoves = false }: LockWait): Promise<Lock> {
+    const { world } = this.session.configuration;
+    const mayCreate = !onlyRemoves || readEnvFile(this.path).exists;
+    const { file, lock } = await lockEnvFile(this.path, ms, world, signal, mayCreate);
+    const before = await readSettledEnvFile(this.path);
+    return new EnvLock(this.path, this.session, file, lock, before);
+  }
+}
+
+class EnvLock implements Lock {
+  readonly isHeld: boolean;
+  readonly problem;
+  readonly isOptional = true;
+
+  constructor(
+    private readonly path: string,
+    private readonly session: StoredSession,
+    private readonly file: EnvFile,
+    private readonly lock: FileLock,
+    private before: EnvSnapshot,
+  ) {
+    this.isHeld = lock.state === "held";
+    this.problem = lock.state === "busy" ? lockBusy(".env") : undefined;
+  }
+
+  get now(): Lines | undefined {
+    return linesOfFile(this.before);
+  }
+
+  async read(): Promise<Lines | undefined> {
+    this.before = await readSettledEnvFile(this.path);
+    return this.now;
+  }
+
+  async write(lines: Lines, isFinal: boolean): Promise<Written> {
+    const { notices, configuration: { settings } } = this.session;
+    const expected = this.now ?? {};
+    let found = expected;
+    const isWanted = () => isFinal || sameLines(found, expected);
+    const accept = (values: EnvSnapshot["values"]) => {
+      found = linesIn((key) => values.get(key));
+      return isWanted();
+    };
+    const containsNone = this.before.problem === undefined &&
+      (Object.keys(expected).length === 0 || isOtherPrograms(expected, settings));
+    if (isFinal) removeLeftOvers(this.file);
+    try {
+      // A logout needs no write if the file contains no tokens, so the file may be read-only.
+      if (Object.keys(lines).length > 0 || !containsNone) {
+        const changes = new Map(TOKEN_KEYS.map((key) => [key, lines[key]]));
+        const { file, before, isHeld } = this;
+        const mode = await updateEnvFile(file, changes, isHeld, { before, accept });
+        if (!isWanted()) return { found };
+        this.#reportMode(mode);
+      }
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      notices.clear("FILE_UNREADABLE");
+      return { found: this.before.problem ? undefined : found, problem: error };
+    }
+    notices.clear("FILE_UNREADABLE");
+    return { found: lines };
+  }
+
+  /** @param before The mode before the save; `undefined` if the file is new. */
+  #reportMode(before: number | undefined): void {
+    const wasPrivate = before !== undefined && !grantsOthers(before);
+    const isOpen = !wasPrivate && grantsOthers(infoAt(this.path)?.mode);
+    this.session.notices.replace({
+      FILE_IS_OPEN: isOpen ? openFile(this.path) : undefined,
+      FILE_WAS_OPEN: !isOpen && grantsOthers(before)
+        ? {
+          problem: `${this.path} could be read by other users of this computer`,
+          fix: "the file is private now",
+        }
+        : undefined,
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.lock.release();
+    return Promise.resolve();
+  }
+}
+
+/** Returns nothing if the file is missing, unreadable or being written by an editor. */
+function linesOfFile(file: EnvSnapshot): Lines | undefined {
+  const isUnknown = !file.exists || file.problem !== undefined || isBeingWritten(file);
+  return isUnknown ? undefined : linesIn((key) => file.values.get(key));
+}

@@ -1,0 +1,266 @@
+import { type AuthError, ConfigError } from "../errors/errors.ts";
+import { onAbort, unlessAborted } from "../platform/abort.ts";
+import { backoffMs } from "../platform/backoff.ts";
+import type { SessionLock, SessionStore } from "../settings/session_store.ts";
+import { sameLines } from "./stored_tokens.ts";
+import {
+  type Lines,
+  type Lock,
+  lockBusy,
+  type LockWait,
+  OWN_PLACE,
+  type Owner,
+  type Place,
+  placeText,
+  type StoredSession,
+  type Vault,
+  type Wait,
+  type Written,
+} from "./vault.ts";
+
+/** Time limit of a read if the token is still valid. */
+const BRIEF_MS = 1_000;
+/**
+ * Time that a store has after a time limit. A process that was suspended, and whose time is over
+ * when it continues, thereby makes one last attempt.
+ */
+const GRACE_MS = 500;
+/** The first and the longest pause between two looks while another process holds the lock. */
+const FIRST_LOOK_MS = 50;
+const LONGEST_LOOK_MS = 500;
+
+/** A store that is ready for use. */
+export interface OpenedStore {
+  readonly store: SessionStore;
+  /** Absent if the store keeps the session of any account. */
+  readonly owner?: Owner;
+}
+
+/** Keeps a session in a store: see `SessionStore`. */
+export class StoreVault implements Vault {
+  owner: Owner | undefined;
+  #opening: Promise<OpenedStore> | undefined;
+  #reading: Promise<Lines | undefined> | undefined;
+  /** Whether the store has contained a record. If so, a missing record is lost data. */
+  #hadRecord = false;
+
+  /** @param open Loads the store. The time that this takes does not count as the store's. */
+  constructor(
+    readonly place: Place,
+    private readonly session: StoredSession,
+    private readonly open: () => Promise<OpenedStore>,
+  ) {
+    session.notices.set(
+      "STORE_UNREAD",
+      `${placeText(place)} has not been read yet: the first call reads it`,
+    );
+  }
+
+  peek(): undefined {
+    return undefined;
+  }
+
+  async read({ ms, isNeeded, signal }: Wait): Promise<Lines | undefined> {
+    const store = await this.#opened(signal);
+    // One read serves all simultaneous calls.
+    const reading = this.#reading ??= this.#readFrom(store, isNeeded ? ms : Math.min(ms, BRIEF_MS));
+    try {
+      return await unlessAborted(signal, reading);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const problem = problemOf("read", error);
+      this.session.notices.replace({
+        STORE_AWAY: problem,
+        STORE_EMPTY: undefined,
+        STORE_UNREAD: undefined,
+      });
+      if (isNeeded || isUnusable(problem)) throw problem;
+      return undefined;
+    } finally {
+      // The next call reads again, even if this read never ends.
+      if (this.#reading === reading) this.#reading = undefined;
+    }
+  }
+
+  async lock({ ms, signal, isServedBy }: LockWait): Promise<Lock> {
+    const store = await this.#opened(signal);
+    signal?.throwIfAborted();
+    const limit = this.#world.timeout(ms);
+    const over = new AbortController();
+    const locking = Promise.try(() => store.lock(AbortSignal.any([limit, over.signal])));
+    const waits: Promise<SessionLock | undefined>[] = [
+      unlessAborted(signal, this.#within(limit, locking)),
+    ];
+    if (isServedBy) waits.push(this.#news(store, isServedBy, over.signal));
+    let held: SessionLock | undefined;
+    try {
+      held = await Promise.race(waits);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const isBusy = limit.aborted && !(error instanceof ConfigError);
+      return await this.#notHeld(isBusy ? lockBusy("store") : problemOf("lock", error));
+    } finally {
+      over.abort();
+      // The store may grant the lock too late.
+      if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
+    }
+    if (held === undefined) return new StoreLock(this, ms, undefined);
+    const lock = new StoreLock(this, ms, undefined, held);
+    try {
+      lock.now = await this.#readFrom(store, ms);
+      return lock;
+    } catch (error) {
+      await lock[Symbol.asyncDispose]();
+      return await this.#notHeld(problemOf("read", error));
+    }
+  }
+
+  /** Does a step under the lock. */
+  async step<Result>(
+    ms: number,
+    work: (limit: AbortSignal) => PromiseLike<Result>,
+  ): Promise<Result> {
+    const limit = this.#world.timeout(ms);
+    return await this.#within(limit, Promise.try(() => work(limit)));
+  }
+
+  /** Reads the store under the lock. */
+  async readNow(ms: number): Promise<Lines | undefined> {
+    return await this.#readFrom(await this.#opened(undefined), ms);
+  }
+
+  async #opened(signal: AbortSignal | undefined): Promise<SessionStore> {
+    const opening = this.#opening ??= this.open();
+    try {
+      const { store, owner } = await unlessAborted(signal, opening);
+      this.owner = owner;
+      return store;
+    } catch (error) {
+      // The next call tries again.
+      if (!signal?.aborted) this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async #readFrom(store: SessionStore, ms: number): Promise<Lines | undefined> {
+    const record = await this.step(ms, (limit) => store.read(limit));
+    const lines = record && Object.fromEntries(
+      Object.entries(record).filter(([, text]) => typeof text === "string"),
+    );
+    this.#hadRecord ||= lines !== undefined;
+    const whose = this.owner?.account ? ` of ${this.owner.account}` : "";
+    const isEmpty = Object.keys(lines ?? {}).length === 0;
+    this.session.notices.replace({
+      STORE_AWAY: undefined,
+      STORE_UNREAD: undefined,
+      STORE_EMPTY: isEmpty
+        ? { problem: `${placeText(this.place)} contains no session${whose}`, fix: "" }
+        : undefined,
+    });
+    return lines ?? (this.#hadRecord ? undefined : {});
+  }
+
+  /** Looks now and then for what the holder of the lock has saved. */
+  async #news(
+    store: SessionStore,
+    isServedBy: (lines: Lines | undefined) => boolean,
+    over: AbortSignal,
+  ): Promise<undefined> {
+    const { random, timeout } = this.#world;
+    for (let look = 1; !over.aborted; look++) {
+      const pauseMs = backoffMs(look, FIRST_LOOK_MS, random, LONGEST_LOOK_MS);
+      await new Promise<void>((resolve) => onAbort(timeout(pauseMs), resolve));
+      // If the store cannot be read, the wait for the lock goes on.
+      const lines = over.aborted
+        ? undefined
+        : await this.#readFrom(store, BRIEF_MS).catch(() => {});
+      if (lines && !over.aborted && isServedBy(lines)) return;
+    }
+  }
+
+  /** The lock that was not granted. Another process may nevertheless have saved what it is for. */
+  async #notHeld(problem: AuthError): Promise<Lock> {
+    if (isUnusable(problem)) throw problem;
+    const now = await this.read({ ms: BRIEF_MS, isNeeded: false });
+    return new StoreLock(this, BRIEF_MS, now, undefined, problem);
+  }
+
+  /** Settles like the work, but at the latest a little after the time limit. */
+  async #within<Result>(limit: AbortSignal, work: Promise<Result>): Promise<Result> {
+    const end = new AbortController();
+    const stopListening = onAbort(limit, () => {
+      onAbort(this.#world.timeout(GRACE_MS), () => end.abort(limit.reason));
+    });
+    return await unlessAborted(end.signal, work).finally(stopListening);
+  }
+
+  get #world() {
+    return this.session.configuration.world;
+  }
+}
+
+class StoreLock implements Lock {
+  constructor(
+    private readonly vault: StoreVault,
+    private readonly ms: number,
+    public now: Lines | undefined,
+    private held?: SessionLock,
+    readonly problem?: AuthError,
+  ) {}
+
+  get isHeld(): boolean {
+    return this.held !== undefined;
+  }
+
+  async read(): Promise<Lines | undefined> {
+    // If the store cannot be read, it contains what was read before, as far as is known.
+    return this.now = await this.vault.readNow(this.ms).catch(() => this.now);
+  }
+
+  async write(lines: Lines, isFinal: boolean): Promise<Written> {
+    const { held, now: before = {}, vault, ms } = this;
+    if (held === undefined) return { found: this.now, problem: problemOf("lock", undefined) };
+    try {
+      await vault.step(ms, (limit) => held.write(lines, limit));
+      // A transaction may be committed by the release.
+      this.held = undefined;
+      await vault.step(ms, () => held[Symbol.asyncDispose]());
+      return { found: lines };
+    } catch (error) {
+      // The reply may be lost, although the lines were written. Or the lock expired, and another
+      // process wrote.
+      const found = await this.read();
+      const isWritten = found !== undefined && sameLines(found, lines);
+      const isOthers = found !== undefined && !sameLines(found, before);
+      if (isWritten || (isOthers && !isFinal)) return { found };
+      return { found, problem: problemOf("write", error) };
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { held } = this;
+    this.held = undefined;
+    if (held === undefined) return;
+    // A failed release is harmless: the lock expires, or its connection ends.
+    await this.vault.step(BRIEF_MS, () => held[Symbol.asyncDispose]()).catch(() => {});
+  }
+}
+
+/** Whether the store cannot be used as it is set up, so that waiting and retrying are useless. */
+function isUnusable({ code }: AuthError): boolean {
+  return code === "INVALID_SETTING" || code === "PERMISSION" || code === "PACKAGE_UNAVAILABLE";
+}
+
+/**
+ * @param cause The store's error. The message of a program's own error may contain a secret, so it
+ * is dropped.
+ */
+function problemOf(method: "read" | "lock" | "write", cause: unknown): ConfigError {
+  if (cause instanceof ConfigError) return cause;
+  return new ConfigError(
+    "STORE_UNREACHABLE",
+    `Cannot use the session in ${OWN_PLACE.store}: ${method}() failed or took too long`,
+    "check the object in the option store, for example with checkStore() of the sandbox, and try again",
+    cause,
+  );
+}

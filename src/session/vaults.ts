@@ -1,0 +1,42 @@
+import { ConfigError } from "../errors/errors.ts";
+import { displayPath } from "../platform/paths.ts";
+import { hostAndPort } from "../settings/permissions.ts";
+import { EnvVault } from "./env_vault.ts";
+import { type OpenedStore, StoreVault } from "./store_vault.ts";
+import { memoryVault, OWN_PLACE, type StoredSession, type Vault } from "./vault.ts";
+
+/** Opens the vault that the settings select. */
+export function openVault(session: StoredSession): Vault {
+  const { isByCommand, ownStore: store, settings } = session.configuration;
+  const address = settings.text("store");
+  const { tokenFile, trust: { withheld } } = settings;
+  if (isByCommand) return memoryVault();
+  if (store) return new StoreVault(OWN_PLACE, session, () => Promise.resolve({ store }));
+  if (address !== undefined) {
+    const url = URL.parse(address);
+    const place = { store: url ? hostAndPort(url) : "an unknown address" };
+    return new StoreVault(place, session, () => openRedis(session));
+  }
+  if (withheld) return memoryVault(() => unsaved(session));
+  return tokenFile === undefined ? memoryVault() : new EnvVault(tokenFile, session);
+}
+
+/** Few sessions are in Redis, so its code is loaded by the first call that needs the store. */
+async function openRedis({ configuration, notices }: StoredSession): Promise<OpenedStore> {
+  const { settingsStore } = await import("../redis/settings_store.ts");
+  const { store, host, account, isOpen } = settingsStore(configuration.settings);
+  if (isOpen) {
+    notices.set(
+      "STORE_NOT_ENCRYPTED",
+      `the tokens are not encrypted in the store at ${host}`,
+      "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
+    );
+  }
+  return { store, owner: { account } };
+}
+
+/** Makes the error for a session in a `.env` that was found but not specified. */
+function unsaved({ configuration: { settings } }: StoredSession): ConfigError {
+  const problem = `${displayPath(settings.envFile)} was found automatically, not specified`;
+  return new ConfigError("ENV_FILE", problem, settings.trust.withheld?.fix ?? "");
+}

@@ -373,11 +373,15 @@ Deno.test("the late result of a read does not undo a login or a logout", async (
       await one.login();
       // The token is about to expire.
       world.clock.advance(1_700);
+      const held = world.hold();
+      const login = change === "login" ? one.login({ force: true }) : undefined;
+      await (login && held.arrived);
       const { step, reached, open } = gate();
       table.onRead = firstOnly(table, "onRead", step);
       const called = call(one).catch(() => {});
       await reached;
-      await (change === "login" ? one.login({ force: true }) : one.logout());
+      held.release();
+      await (login ?? one.logout());
       const { record } = table;
       open();
       await called;
@@ -459,6 +463,7 @@ Deno.test("logout() revokes the tokens in the store even if it cannot get the lo
 Deno.test("a refresh that waits for a login takes no lock if the login served it", () =>
   sharing(async ({ table, world, one }) => {
     await one.login();
+    world.clock.advance(1);
     const { step, reached, open } = gate();
     table.onWrite = step;
     const login = one.login({ force: true });

@@ -67,6 +67,17 @@ Deno.test("logout() revokes the refresh token that a refresh in progress obtains
   assertEquals([flow, body?.Token === before], ["RevokeToken", false]);
 });
 
+Deno.test("a call gets its token even if logout() is called right after it", async () => {
+  for (const file of [true, false]) {
+    await using world = await signedIn({ file });
+    world.clock.advance(EXPIRED);
+    const call = world.session.accessToken();
+    const out = world.session.logout();
+    assertEquals(typeof await call, "string");
+    assertEquals([(await out).ended, world.refreshes()], ["provider", 1]);
+  }
+});
+
 Deno.test("a refresh that takes longer than three seconds is ended by logout() with NO_SESSION", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });

@@ -131,8 +131,8 @@ export class Engine implements StoredSession {
     if (fresh) return fresh;
     if (this.#mustLook) await this.#look(signal);
     this.#readStoreOnce();
-    const { isByCommand } = this.configuration;
-    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isByCommand);
+    const { isLent } = this.configuration;
+    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isLent);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
@@ -145,10 +145,18 @@ export class Engine implements StoredSession {
     }
   }
 
-  /** Refreshes now, regardless of the time left, or joins a refresh in progress. */
-  async refresh(signal?: AbortSignal): Promise<Tokens> {
+  /**
+   * Refreshes now, regardless of the time left, or joins a refresh in progress.
+   *
+   * @param isLogin Whether `login()` refreshes. After a logout, only `login()` calls the option
+   * `token` again.
+   */
+  async refresh(signal?: AbortSignal, isLogin = false): Promise<Tokens> {
     if (this.#mustLook) await this.#look(signal);
     this.#readStoreOnce();
+    const { current, configuration: { isLent } } = this;
+    const isLoggedOut = isLent && current.kind === "none" && current.because !== undefined;
+    if (isLoggedOut && !isLogin && !this.refreshing) throw this.keeper.whyNot();
     return await this.#share("forced", signal);
   }
 
@@ -175,14 +183,14 @@ export class Engine implements StoredSession {
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
       if (isOver(now)) throw this.keeper.whyNot();
-      if (now.kind === "access-only" && !this.configuration.isByCommand) return undefined;
+      if (now.kind === "access-only" && !this.configuration.isLent) return undefined;
       if (!mayReplace(rejected.accessToken, this.cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
     }
     const { lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("rejected", signal);
-      // A token command may print the rejected token again, which replaces nothing.
+      // The option `token` may lend the rejected token again, which replaces nothing.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
@@ -309,8 +317,8 @@ export class Engine implements StoredSession {
       tokens = [before, tokensOf(this.current)];
       logout.commit();
       this.#startOver(logout.order);
-      // With this reason in the state, later calls do not run the token command.
-      return { kind: "logout", because: configuration.isByCommand ? LOGGED_OUT : undefined };
+      // With this reason in the state, later calls do not call the option `token`.
+      return { kind: "logout", because: configuration.isLent ? LOGGED_OUT : undefined };
     });
     logout.gone = change.finally(() => {
       if (this.loggingOut === logout) this.loggingOut = undefined;
@@ -335,8 +343,8 @@ export class Engine implements StoredSession {
     decide: Decide,
   ): Promise<ConfigError | undefined> {
     const refresh = this.refreshing;
-    // A token command rotates no refresh token, so canceling the command loses nothing.
-    const longestMs = this.configuration.isByCommand ? 0 : LONGEST_REFRESH_MS;
+    // A lent token comes without a refresh token, so canceling the function loses nothing.
+    const longestMs = this.configuration.isLent ? 0 : LONGEST_REFRESH_MS;
     const stopTimer = refresh
       ? onAbort(this.world.timeout(longestMs), () => refresh.cancel(ended()))
       : () => {};
@@ -429,7 +437,7 @@ export class Engine implements StoredSession {
     };
     onAbort(refresh.signal, leave);
     refresh.settle(
-      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this.keeper, refresh),
+      this.configuration.isLent ? this.#lend(refresh) : renew(this.keeper, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
     result.then(leave, leave);
@@ -455,7 +463,7 @@ export class Engine implements StoredSession {
     const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // If the command printed the old token again, a pause keeps calls from running the command.
+      // If the option `token` lent the old token again, a pause keeps it from being called each time.
       if (!isFresh(tokens, world, minValidMs)) {
         this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }
@@ -474,14 +482,14 @@ export class Engine implements StoredSession {
     }
   }
 
-  /** Runs the token command once for all callers in this process. */
-  async #runCommand(refresh: Refresh): Promise<Tokens> {
+  /** Calls the option `token` once for all callers in this process. */
+  async #lend(refresh: Refresh): Promise<Tokens> {
     const { signal, reason } = refresh;
     const { timeoutMs } = this.settings;
     const limitMs = reason === "early" ? Math.min(timeoutMs, EARLY_DEADLINE_MS) : timeoutMs;
-    const { tokensByCommand } = await import("./token_command.ts");
+    const { lentTokens } = await import("./lent_token.ts");
     await this.keeper.change({ ms: limitMs, isNeeded: true, signal }, async () => {
-      const tokens = await tokensByCommand(this, limitMs, signal);
+      const tokens = await lentTokens(this.configuration, limitMs, signal);
       refresh.isOwn = true;
       const held = tokensOf(this.current);
       if (held) refresh.noteResponse(held);

@@ -14,9 +14,9 @@ import {
 
 /** Opens the store that the settings select. To support a new kind of store, add it here. */
 export function openStore(session: StoredSession): TokenStore {
-  const { isByCommand, ownStore, settings } = session.configuration;
+  const { isLent, ownStore, settings } = session.configuration;
   const address = settings.text("store");
-  if (isByCommand) return memoryStore();
+  if (isLent) return memoryStore();
   if (ownStore) {
     return onDemand(OWN_PLACE, session, async () => {
       const { OwnStore } = await import("./own_store.ts");

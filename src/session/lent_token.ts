@@ -29,7 +29,9 @@ export async function lentTokens(
   if (accessToken === undefined) {
     throw unavailable("the function returned no access token", RETURN_A_TOKEN);
   }
-  if (expiresAt !== undefined && !(expiresAt instanceof Date && expiresAt.getTime() > 0)) {
+  if (
+    expiresAt !== undefined && !(expiresAt instanceof Date && !Number.isNaN(expiresAt.getTime()))
+  ) {
     throw unavailable("the function returned an expiresAt that is no valid Date", RETURN_A_TOKEN);
   }
   const claims = readClaims(accessToken.reveal());

@@ -1,10 +1,10 @@
-import { type Fix, fixText } from "../errors/advice.ts";
+import type { Fix } from "../errors/advice.ts";
 import { ConfigError } from "../errors/errors.ts";
 
 /** A setting of an earlier version, and what to use instead. */
 interface Removed {
-  readonly option: string;
-  readonly variable: string;
+  readonly option?: string;
+  readonly variable?: string;
   readonly instead: Fix;
 }
 
@@ -23,8 +23,7 @@ const REMOVED: readonly Removed[] = [
 export function refuseRemoved(kind: "option" | "variable", isSet: (name: string) => boolean): void {
   for (const removed of REMOVED) {
     const name = removed[kind];
-    if (!isSet(name)) continue;
-    const fix = fixText(removed.instead);
-    throw new ConfigError("INVALID_SETTING", `Cannot use ${name}: it was removed`, fix);
+    if (name === undefined || !isSet(name)) continue;
+    throw new ConfigError("INVALID_SETTING", `Cannot use ${name}: it was removed`, removed.instead);
   }
 }

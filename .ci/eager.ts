@@ -17,7 +17,7 @@ const RARE = [
   ...["src/session/refresh.ts", "src/session/logout.ts", "src/session/plan.ts"],
   ...["src/provider/answer_challenge.ts", "src/provider/challenges.ts"],
   ...["src/provider/read_refusal.ts", "src/provider/refusal_error.ts", "src/provider/refusals.ts"],
-  ...["src/platform/prompt.ts", "src/platform/live_line.ts", "src/platform/run_program.ts"],
+  ...["src/platform/prompt.ts", "src/platform/live_line.ts"],
   ...["src/api/network_error.ts", "src/api/redirects.ts", "src/settings/permissions.ts"],
 ];
 

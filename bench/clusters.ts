@@ -5,11 +5,10 @@ import { Herd, type Meeting } from "./herd.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { type LoadWorld, startLoadWorld } from "./load_world.ts";
 import { type Part, rounds } from "./part.ts";
-import { pathOf } from "./processes.ts";
 import { figure, rangeText, type Target } from "./report.ts";
 import type { Summary } from "./stats.ts";
 
-/** The numbers of workers, each with its number of rounds: 40 commands take seconds. */
+/** The numbers of workers, each with its number of rounds. */
 const ROUNDS: ReadonlyMap<number, number> = new Map([[1, 20], [8, 12], [40, 8]]);
 
 /** A way for workers on many machines to share a session. */
@@ -19,8 +18,6 @@ interface Way {
   readonly worker: SessionOptions;
   /** A session in the same store that does not belong to a worker. */
   readonly outsider: Session;
-  /** Makes the session itself expire, in addition to advancing the workers' clocks. */
-  end?(): Promise<void>;
 }
 
 interface Point {
@@ -28,7 +25,6 @@ interface Point {
   readonly workers: number;
   /** The maximum over all rounds. */
   readonly requests: number;
-  readonly commands: number;
   readonly valid: Summary;
   readonly renewed: Summary;
   readonly expired: Summary;
@@ -40,7 +36,7 @@ export const clusters: Part = async (effort) => {
   await using resources = new AsyncDisposableStack();
   resources.defer(() => Deno.remove(folder, { recursive: true }));
   const world = resources.use(await startLoadWorld("rotate"));
-  const ways = [await byEnvFile(world, folder), await byCommand(world, folder)];
+  const ways = [await byEnvFile(world, folder)];
   if (NO_REDIS === undefined) {
     const server = resources.use(await startRedis(folder, false));
     ways.push(byStore(world, server.url));
@@ -52,8 +48,6 @@ export const clusters: Part = async (effort) => {
       points.push(await measure(world, way, size, rounds(full, effort)));
     }
   }
-  const commands = points.filter((point) => point.commands > 0)
-    .map((point) => `${point.commands} for ${point.workers}`);
   return {
     part: "clusters",
     tables: [{
@@ -76,10 +70,7 @@ export const clusters: Part = async (effort) => {
         figure(expired.ratio),
         rangeText(expired.interval),
       ]),
-      notes: [
-        `Commands that ran, each in a separate process: ${commands.join(", ")} workers.`,
-        ...(NO_REDIS ? [`Left out: the store (${NO_REDIS.reason}).`] : []),
-      ],
+      notes: NO_REDIS ? [`Left out: the store (${NO_REDIS.reason}).`] : [],
     }],
     targets: ways.map(({ name }): Target => ({
       claim: `requests to the provider, ${name}, any number of workers`,
@@ -99,33 +90,6 @@ async function byEnvFile(world: LoadWorld, folder: string): Promise<Way> {
   return { name: "`.env`", worker: { envFile }, outsider: createSession({ envFile }) };
 }
 
-/**
- * The command that `ssh` would start on another machine: the command line, with a session in
- * another folder.
- */
-async function byCommand(world: LoadWorld, folder: string): Promise<Way> {
-  const envFile = `${folder}/elsewhere/.env`;
-  await Deno.mkdir(`${folder}/elsewhere`);
-  await Deno.writeTextFile(envFile, world.lines, { mode: 0o600 });
-  const flags = ["--quiet", "--no-prompt", `--lock=${pathOf("../deno.lock")}`, "-A"];
-  const words = [pathOf("../src/cli.ts"), "token", "--json", "--env-file", envFile];
-  return {
-    name: "a command",
-    worker: {
-      tokenCommand: [Deno.execPath(), "run", ...flags, ...words],
-      apiBaseUrl: world.url,
-    },
-    outsider: createSession({ envFile }),
-    async end() {
-      // The command has its own clock.
-      const ended = new Date(Date.now() - 60_000).toISOString();
-      const text = await Deno.readTextFile(envFile);
-      const line = /^(ACCESS_TOKEN_EXPIRES_AT=).*$/m;
-      await Deno.writeTextFile(envFile, text.replace(line, `$1${ended}`));
-    },
-  };
-}
-
 function byStore(world: LoadWorld, url: string): Way {
   const { username, password: _, ...settings } = world.options;
   const store = { store: `${url}#${username}`, storeKey: newStoreKey() };
@@ -141,14 +105,10 @@ async function measure(
 ): Promise<Point> {
   await way.outsider.login({ force: true });
   await using herd = await Herd.start(workers, way.worker, `${world.url}/bytes/1`);
-  let [requests, commands] = [0, 0];
+  let requests = 0;
   const rush = async (meeting: Meeting) => {
     const before = await world.tokenRequests();
-    let ran = 0;
-    const milliseconds = await timed(async () => {
-      ran = await herd.rush(meeting, workers);
-    });
-    commands = Math.max(commands, ran);
+    const milliseconds = await timed(() => herd.rush(meeting, workers));
     return { milliseconds, sent: await world.tokenRequests() - before };
   };
   const subjects = {
@@ -160,7 +120,6 @@ async function measure(
       return milliseconds;
     },
     async expired() {
-      await way.end?.();
       const { milliseconds, sent } = await rush("expired");
       requests = Math.max(requests, sent);
       return milliseconds;
@@ -172,5 +131,5 @@ async function measure(
   );
   const { valid, renewed, expired } = Object.fromEntries(compare(samples, "valid"));
   if (!valid || !renewed || !expired) throw new Error("a measurement is missing");
-  return { way: way.name, workers, requests, commands, valid, renewed, expired };
+  return { way: way.name, workers, requests, valid, renewed, expired };
 }

@@ -24,15 +24,12 @@ export class Herd implements AsyncDisposable {
   /**
    * Distributes the calls over the processes as evenly as possible, and waits for the last
    * response.
-   *
-   * @returns The number of token commands that the processes ran.
    */
-  async rush(meeting: Meeting, calls: number): Promise<number> {
-    const commands = await Promise.all(this.#workers.map(async (worker, at) => {
+  async rush(meeting: Meeting, calls: number): Promise<void> {
+    await Promise.all(this.#workers.map(async (worker, at) => {
       const share = Math.floor((calls + at) / this.#workers.length);
-      return share > 0 ? await worker.order(`${meeting} ${share}`) : 0;
+      if (share > 0) await worker.order(`${meeting} ${share}`);
     }));
-    return commands.reduce((sum, each) => sum + each, 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -57,20 +54,15 @@ class Worker {
     this.#output = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  async order(line: string): Promise<number> {
+  async order(line: string): Promise<void> {
     await this.#input.write(new TextEncoder().encode(`${line}\n`));
-    return await this.read();
+    await this.read();
   }
 
-  /** Waits for a line. @returns The number in it. */
-  async read(): Promise<number> {
-    let text = "";
-    while (!text.includes("\n")) {
-      const { value, done } = await this.#output.read();
-      if (done) throw new Error("a process of the herd ended early");
-      text += value;
-    }
-    return Number(text);
+  /** Waits for a line. */
+  async read(): Promise<void> {
+    const { done } = await this.#output.read();
+    if (done) throw new Error("a process of the herd ended early");
   }
 
   async close(): Promise<void> {

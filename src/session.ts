@@ -437,7 +437,7 @@ async function accountChanged(
 }
 
 /**
- * Whether `login()` needs no new login: a command provides the tokens, or the session can be used.
+ * Whether `login()` needs no new login: the option `token` lends a token, or the session can be used.
  */
 async function isKept(
   engine: Engine,
@@ -445,10 +445,10 @@ async function isKept(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const plain = [portalToken, username, password, strategy].every((it) => it === undefined);
-  if (engine.configuration.isByCommand) {
-    if (!plain) throw loginWithCommand();
+  if (engine.configuration.isLent) {
+    if (!plain) throw loginOfLent();
     const isNew = force || engine.isRejected || engine.current.kind === "none";
-    await (isNew ? engine.refresh(signal) : engine.tokens(0, signal));
+    await (isNew ? engine.refresh(signal, true) : engine.tokens(0, signal));
     return true;
   }
   if (!plain || force === true || !await isUsable(engine, signal)) return false;
@@ -456,11 +456,11 @@ async function isKept(
   return true;
 }
 
-function loginWithCommand(): ConfigError {
+function loginOfLent(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
-    "Cannot log in: AUTH_TOKEN_COMMAND (tokenCommand) is set, so the tokens come from that command",
-    "log in where that command runs, or unset AUTH_TOKEN_COMMAND",
+    "Cannot log in: the option token is set, so every token comes from that function",
+    ["run ", { call: "login" }, " without options, or leave out the option token"],
   );
 }
 

@@ -21,7 +21,7 @@ const downloads = [...NO_OPTIONS, { init: null }, { init: [] }];
 const settings = wrongOptions(
   ...[{ envFile: true }, { envFile: 5 }, { provider: null }, { provider: [] }, { provider: 5 }],
   ...[{ clientId: 5 }, { clientSecret: [password] }, { password: { password } }, { now: 5 }],
-  ...[{ allowedOrigins: 5 }, { allowedOrigins: [5] }, { tokenCommand: ["sleep", 5] }],
+  ...[{ allowedOrigins: 5 }, { allowedOrigins: [5] }, { token: "text" }],
   ...[{ store: {} }, { store: { read() {}, update() {} } }, { store: { read() {}, lock: 2 } }, {
     store: 5,
   }],

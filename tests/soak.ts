@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url";
 const TESTS = [
   "tests/project/bench_test.ts",
   "tests/notebook/browser/nbconvert_test.ts",
-  "tests/session/cluster/workers_test.ts",
   "tests/settings/env_text_test.ts",
   "tests/provider/random_answers_test.ts",
   "tests/session/processes/processes_test.ts",

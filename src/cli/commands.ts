@@ -68,8 +68,7 @@ If there is no session, logs in with the user name and password from the .env
 or the environment. If AUTH_STORE is set, never logs in: a session in a store
 is shared.
 
-With --json, prints { "access_token", "expires_at" }, which AUTH_TOKEN_COMMAND
-accepts.`,
+With --json, prints { "access_token", "expires_at" }.`,
     options: {
       "min-valid": {
         value: "<seconds>",

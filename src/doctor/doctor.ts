@@ -19,7 +19,7 @@ import { checksOf, fail, failed, type Finding, type Findings, ok, skip, warn } f
 import { tryLogin } from "./login_checks.ts";
 import { apiAddress, NETWORK_CHECKS, probe, probeWithToken } from "./network_checks.ts";
 import { SETTINGS_CHECKS } from "./settings_checks.ts";
-import { checkStore, runTokenCommand, STORAGE_CHECKS } from "./storage_checks.ts";
+import { checkStore, STORAGE_CHECKS, tryToken } from "./storage_checks.ts";
 
 /** Options of {@linkcode doctor}. */
 export interface DoctorOptions {
@@ -53,13 +53,13 @@ const CHECKS: Checks = {
 };
 
 /**
- * The checks for a session whose tokens come from a command. Such a session needs no provider and
- * writes no file.
+ * The checks for a session whose tokens the option `token` lends. Such a session needs no provider
+ * and writes no file.
  */
-const BY_COMMAND = [
+const LENT_CHECKS = [
   "runtime",
   "shadowing",
-  "token command",
+  "token option",
   "proxy",
   "API",
   "token",
@@ -74,16 +74,15 @@ export async function diagnose(
 ): Promise<Diagnosis> {
   const facts = await gather(session, signal);
   const findings: Findings = {};
-  const { isByCommand } = session.configuration;
-  const names = isByCommand ? BY_COMMAND : Object.keys(CHECKS);
+  const { isLent } = session.configuration;
+  const names = isLent ? LENT_CHECKS : Object.keys(CHECKS);
   for (const name of names) findings[name] = await CHECKS[name]?.(facts);
-  const tried = !login ? {} : isByCommand ? { login: NO_LOGIN } : await tryLogin(facts, signal);
+  const tried = !login ? {} : isLent ? { login: NO_LOGIN } : await tryLogin(facts, signal);
   return diagnosisOf(checksOf({ ...findings, ...tried }));
 }
 
 const NO_LOGIN = skip(
-  "not tried: the tokens come from AUTH_TOKEN_COMMAND (tokenCommand)",
-  "run platform-auth doctor --login where the command runs",
+  "not tried: every token comes from the option token",
 );
 
 /** Makes the diagnosis for settings that cannot be read. */
@@ -92,30 +91,30 @@ export function undiagnosed(error: AuthError): Diagnosis {
 }
 
 /**
- * Gathers the facts for the checks. If the tokens come from a command, sends nothing to the
+ * Gathers the facts for the checks. If the option `token` lends the tokens, sends nothing to the
  * provider.
  */
 async function gather(
   { configuration, ...session }: SessionSnapshot,
   signal: AbortSignal | undefined,
 ): Promise<Facts> {
-  const { settings, isByCommand } = configuration;
+  const { settings, isLent } = configuration;
   const notices = new Notices();
   const vault = openVault({ configuration, notices });
-  const source = isByCommand
-    ? await runTokenCommand(configuration, signal)
+  const source = isLent
+    ? await tryToken(configuration, session.status, signal)
     : await checkStore(vault, { configuration, notices }, signal);
   // The session may not have read its store yet. The checks then use the tokens that `checkStore()`
   // has just read.
-  const tokens = isByCommand ? source?.tokens : session.tokens ?? source?.tokens;
+  const tokens = isLent ? source?.tokens : session.tokens ?? source?.tokens;
   const status = tokens === session.tokens ? session.status : statusOf({
     configuration,
     current: stateOf(tokens),
     notices: new Notices(),
     place: vault.place,
   });
-  const endpoint = isByCommand ? null : URL.parse(settings.endpoint ?? "");
-  const fault = isByCommand ? undefined : await settingsFault(settings);
+  const endpoint = isLent ? null : URL.parse(settings.endpoint ?? "");
+  const fault = await settingsFault(settings);
   const provider = endpoint ? await probe(configuration, "provider", endpoint, signal) : undefined;
   const base = apiAddress(settings);
   const api = base instanceof URL ? await probe(configuration, "api", base, signal) : undefined;

@@ -17,7 +17,7 @@ export interface SessionSnapshot {
 export interface Facts extends SessionSnapshot {
   /** Why the settings do not allow a login; `undefined` if they do. */
   readonly fault: SettingsFault | undefined;
-  /** The store or the command that provides tokens instead of the `.env`. */
+  /** The store or the option `token`, which provide tokens instead of the `.env`. */
   readonly source: Source | undefined;
   readonly provider: Probe | undefined;
   /** The base address of the API, or the error if the address cannot be used. */
@@ -26,7 +26,7 @@ export interface Facts extends SessionSnapshot {
   readonly apiWithToken: Probe | undefined;
 }
 
-/** The result of checking a store or running a token command. */
+/** The result of checking a store or calling the option `token`. */
 export interface Source {
   readonly finding: Finding;
   readonly tokens?: Tokens | undefined;

@@ -1,4 +1,4 @@
-/** Checks the source of the tokens: the `.env`, a store, or a command. */
+/** Checks the source of the tokens: the `.env`, a store, or the option `token`. */
 import { onDisk } from "../api/save_errors.ts";
 import { AuthError } from "../errors/errors.ts";
 import { durationText } from "../errors/amounts.ts";
@@ -15,6 +15,7 @@ import { remove } from "../platform/replace_file.ts";
 import { remainingMs } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import { Memory } from "../session/memory.ts";
+import type { SessionStatus } from "../session/status.ts";
 import { tokensOf } from "../session/state.ts";
 import { PROBE_SHARE, type StoredSession, type Vault } from "../session/vault.ts";
 import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
@@ -23,11 +24,9 @@ import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
 /** The checks of the source of the tokens. */
 export const STORAGE_CHECKS: Checks = {
-  "token command": ({ configuration: { isByCommand }, source }) =>
-    isByCommand ? source?.finding : undefined,
+  "token option": ({ configuration: { isLent }, source }) => isLent ? source?.finding : undefined,
 
-  "store": ({ configuration: { isByCommand }, source }) =>
-    isByCommand ? undefined : source?.finding,
+  "store": ({ source }) => source?.finding,
 
   ".env": async ({ configuration: { settings }, source }) => {
     const { tokenFile } = settings;
@@ -133,18 +132,20 @@ export async function checkStore(
   return { finding, tokens };
 }
 
-/** Runs the token command. The checks use the token only to call the API. */
-export async function runTokenCommand(
+/** Calls the option `token`, unless a logout forbids that. Only the checks use the token. */
+export async function tryToken(
   configuration: Configuration,
+  { canRefresh }: SessionStatus,
   signal: AbortSignal | undefined,
 ): Promise<Source> {
-  const { tokensByCommand } = await import("../session/token_command.ts");
+  if (!canRefresh) return { finding: skip("not called: logout() ended the session") };
+  const { lentTokens } = await import("../session/lent_token.ts");
   const tokens = await attempt(
     signal,
-    () => tokensByCommand({ configuration }, configuration.settings.timeoutMs, signal),
+    () => lentTokens(configuration, configuration.settings.timeoutMs, signal),
   );
   if (tokens instanceof AuthError) return { finding: failed(tokens) };
   const left = remainingMs(tokens, configuration.world);
   const span = left === undefined ? "with an unknown expiry" : `valid for ${durationText(left)}`;
-  return { finding: ok(`prints a token ${span}`), tokens };
+  return { finding: ok(`lends a token ${span}`), tokens };
 }

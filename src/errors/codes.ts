@@ -11,7 +11,7 @@
  * - `UNTRUSTED_ORIGIN`: the address is not one that may receive the token.
  * - `PROMPT_UNAVAILABLE`: a value is missing, and this process cannot prompt for it.
  * - `PACKAGE_UNAVAILABLE`: a package that is loaded on demand could not be loaded.
- * - `TOKEN_COMMAND`: the command of `AUTH_TOKEN_COMMAND` failed or printed no token.
+ * - `TOKEN_UNAVAILABLE`: the function in the option `token` failed or returned no valid token.
  * - `STORE_UNREACHABLE`: the store of `AUTH_STORE` cannot be reached.
  * - `FILE_EXISTS`: the target file exists already, and the call does not allow replacing it.
  * - `FILE`: a file cannot be read or written, for example because the disk is full; `cause.code` is
@@ -26,7 +26,7 @@ export type ConfigErrorCode =
   | "UNTRUSTED_ORIGIN"
   | "PROMPT_UNAVAILABLE"
   | "PACKAGE_UNAVAILABLE"
-  | "TOKEN_COMMAND"
+  | "TOKEN_UNAVAILABLE"
   | "STORE_UNREACHABLE"
   | "FILE_EXISTS"
   | "FILE";
@@ -141,7 +141,7 @@ export const CODES: Readonly<Record<AuthErrorCode, string>> = {
   UNTRUSTED_ORIGIN: "ConfigError",
   PROMPT_UNAVAILABLE: "ConfigError",
   PACKAGE_UNAVAILABLE: "ConfigError",
-  TOKEN_COMMAND: "ConfigError",
+  TOKEN_UNAVAILABLE: "ConfigError",
   STORE_UNREACHABLE: "ConfigError",
   FILE_EXISTS: "ConfigError",
   FILE: "ConfigError",

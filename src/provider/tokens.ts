@@ -12,7 +12,7 @@ export type TokenSource =
   | "refresh"
   | "file"
   | "environment"
-  | "command"
+  | "token"
   | "store";
 
 /**

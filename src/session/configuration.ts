@@ -10,6 +10,7 @@ import {
   SETTING_NAMES,
   SETTING_RULES,
 } from "../settings/options.ts";
+import { refuseRemoved } from "../settings/removed.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Issuer } from "./stored_tokens.ts";
@@ -39,6 +40,7 @@ export class Configuration {
     private resolved?: Settings,
     replaced: Partial<World> = {},
   ) {
+    refuseRemoved("option", (name) => Reflect.get(Object(options), name) !== undefined);
     checkOptions(caller, options, OPTION_TYPES);
     const { exportEnv = "none", store } = options;
     const methods = typeof store === "object" ? [store.read, store.lock] : [];
@@ -76,7 +78,7 @@ export class Configuration {
 
   /** The tokens that are copied to the process environment. */
   get exportEnv(): "access" | "both" | "none" {
-    return this.isDefault && !this.isByCommand ? this.options.exportEnv ?? "access" : "none";
+    return this.isDefault && !this.isLent ? this.options.exportEnv ?? "access" : "none";
   }
 
   /** The app client and the provider of this account. */
@@ -92,9 +94,9 @@ export class Configuration {
     return typeof store === "object" ? store : undefined;
   }
 
-  /** Whether a command provides the tokens. If so, the session is in memory only. */
-  get isByCommand(): boolean {
-    return this.settings.text("tokenCommand") !== undefined;
+  /** Whether the option `token` lends the tokens. If so, the session is in memory only. */
+  get isLent(): boolean {
+    return this.options.token !== undefined;
   }
 
   /**
@@ -134,11 +136,12 @@ export class Configuration {
   }
 
   /**
-   * Whether another configuration has the same provider, client and file or store, and can
-   * therefore use the same tokens.
+   * Whether another configuration has the same provider, client and file, store or option `token`,
+   * and can therefore use the same tokens.
    */
   isSameAccount(other: Configuration): boolean {
-    return this.ownStore === other.ownStore && identityOf(this) === identityOf(other);
+    return this.ownStore === other.ownStore && this.options.token === other.options.token &&
+      identityOf(this) === identityOf(other);
   }
 }
 

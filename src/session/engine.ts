@@ -128,8 +128,8 @@ export class Engine implements Heart {
     if (fresh) return fresh;
     if (this.#mustLook) await this.#look(signal);
     this.#readStoreOnce();
-    const { isByCommand } = this.configuration;
-    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isByCommand);
+    const { isLent } = this.configuration;
+    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isLent);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
@@ -142,10 +142,18 @@ export class Engine implements Heart {
     }
   }
 
-  /** Refreshes now, regardless of the time left, or joins a refresh in progress. */
-  async refresh(signal?: AbortSignal): Promise<Tokens> {
+  /**
+   * Refreshes now, regardless of the time left, or joins a refresh in progress.
+   *
+   * @param isLogin Whether `login()` refreshes. After a logout, only `login()` calls the option
+   * `token` again.
+   */
+  async refresh(signal?: AbortSignal, isLogin = false): Promise<Tokens> {
     if (this.#mustLook) await this.#look(signal);
     this.#readStoreOnce();
+    const { current, configuration: { isLent } } = this;
+    const isLoggedOut = isLent && current.kind === "none" && current.because !== undefined;
+    if (isLoggedOut && !isLogin && !this.refreshing) throw this.memory.whyNot();
     return await this.#share("forced", signal);
   }
 
@@ -172,14 +180,14 @@ export class Engine implements Heart {
       const isOther = tokens && !sameAccess(tokens, rejected);
       if (isOther && isGoodFor(tokens, this.world, 0)) return tokens;
       if (isOver(now)) throw this.memory.whyNot();
-      if (now.kind === "access-only" && !this.configuration.isByCommand) return undefined;
+      if (now.kind === "access-only" && !this.configuration.isLent) return undefined;
       if (!mayReplace(rejected.accessToken, this.cooldowns, this.world)) return undefined;
       signal?.throwIfAborted();
     }
     const { lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("rejected", signal);
-      // A token command may print the rejected token again, which replaces nothing.
+      // The option `token` may lend the rejected token again, which replaces nothing.
       return sameAccess(tokens, rejected) ? undefined : tokens;
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
@@ -332,8 +340,8 @@ export class Engine implements Heart {
     const tokens = [before, tokensOf(this.current)];
     logout.commit();
     this.#startOver(logout.order);
-    // With this reason in the state, later calls do not run the token command.
-    const because = this.configuration.isByCommand ? LOGGED_OUT : undefined;
+    // With this reason in the state, later calls do not call the option `token`.
+    const because = this.configuration.isLent ? LOGGED_OUT : undefined;
     const problem = await this.memory.save(lock, { kind: "logout", because });
     return { tokens, problem };
   }
@@ -341,8 +349,8 @@ export class Engine implements Heart {
   /** Waits for a turn. If the refresh in progress is slow, it is canceled. */
   async #turnSoon(ended: () => AuthError, signal: AbortSignal | undefined): Promise<Disposable> {
     const refresh = this.refreshing;
-    // A token command rotates no refresh token, so canceling the command loses nothing.
-    const longestMs = this.configuration.isByCommand ? 0 : LONGEST_REFRESH_MS;
+    // A lent token comes without a refresh token, so canceling the function loses nothing.
+    const longestMs = this.configuration.isLent ? 0 : LONGEST_REFRESH_MS;
     const stopTimer = refresh
       ? onAbort(this.world.timeout(longestMs), () => refresh.cancel(ended()))
       : () => {};
@@ -450,7 +458,7 @@ export class Engine implements Heart {
     };
     onAbort(refresh.signal, leave);
     refresh.settle(
-      this.configuration.isByCommand ? this.#runCommand(refresh) : renew(this, refresh),
+      this.configuration.isLent ? this.#lend(refresh) : renew(this, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
     result.then(leave, leave);
@@ -476,7 +484,7 @@ export class Engine implements Heart {
     const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // If the command printed the old token again, a pause keeps calls from running the command.
+      // If the option `token` lent the old token again, a pause keeps it from being called each time.
       if (!isFresh(tokens, world, minValidMs)) {
         this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }
@@ -495,14 +503,14 @@ export class Engine implements Heart {
     }
   }
 
-  /** Runs the token command once for all callers in this process. */
-  async #runCommand(refresh: Refresh): Promise<Tokens> {
+  /** Calls the option `token` once for all callers in this process. */
+  async #lend(refresh: Refresh): Promise<Tokens> {
     const { signal, reason } = refresh;
     using _turn = await this.queue.turn(signal);
     const { timeoutMs } = this.settings;
     const limitMs = reason === "early" ? Math.min(timeoutMs, EARLY_DEADLINE_MS) : timeoutMs;
-    const { tokensByCommand } = await import("./token_command.ts");
-    const tokens = await tokensByCommand(this, limitMs, signal);
+    const { lentTokens } = await import("./lent_token.ts");
+    const tokens = await lentTokens(this.configuration, limitMs, signal);
     signal.throwIfAborted();
     refresh.isOwn = true;
     const held = tokensOf(this.current);

@@ -88,27 +88,27 @@ export function offeredMs({ lifetimeMs, refreshMarginMs }: Tokens, wantedMs: num
 
 /**
  * @param minValidMs Time for which the access token must remain valid.
- * @param isByCommand Whether a command provides the tokens. After a logout, it provides none.
+ * @param isLent Whether the option `token` lends the tokens. After a logout, it lends none.
  */
 export function planFor(
   state: SessionState,
   clocks: Clocks,
   cooldowns: Cooldowns,
   minValidMs: number,
-  isByCommand = false,
+  isLent = false,
 ): Plan {
   if (state.kind === "none") {
-    return { kind: isByCommand && state.because === undefined ? "refresh" : "fail" };
+    return { kind: isLent && state.because === undefined ? "refresh" : "fail" };
   }
   const { tokens } = state;
   if (isFresh(tokens, clocks, minValidMs)) return { kind: "use", tokens };
   const isValid = isGoodFor(tokens, clocks, 0);
-  if (state.kind === "access-only" && !isByCommand) {
+  if (state.kind === "access-only" && !isLent) {
     return isValid ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
-  // A command decides how long its tokens are valid, so running the command again would not help.
-  const neededMs = isByCommand ? 0 : offeredMs(tokens, minValidMs);
+  // The function decides how long its tokens are valid, so calling it again would not help.
+  const neededMs = isLent ? 0 : offeredMs(tokens, minValidMs);
   if (coolsDown && isGoodFor(tokens, clocks, neededMs)) return { kind: "use", tokens };
   return { kind: isValid ? "refresh-early" : "refresh" };
 }

@@ -4,9 +4,10 @@ import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { Place } from "./vault.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
-import { ENV_FILE_VARIABLE, INSTEAD_OF_FILE, VARIABLES } from "../settings/options.ts";
+import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
+import type { Clocks } from "../platform/world.ts";
 import { accountOf, isNamedIn } from "../platform/claims.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
@@ -36,7 +37,7 @@ export interface SessionStatus {
   accessTokenLifetimeSeconds?: number;
   /** When the refresh token expires. This is an estimate: 30 days after the login. */
   refreshableUntil?: Date;
-  /** Whether there is a refresh token, or a command that provides tokens. */
+  /** Whether there is a refresh token, or the option `token` lends the next token. */
   canRefresh: boolean;
   /**
    * Where the tokens came from.
@@ -47,10 +48,10 @@ export interface SessionStatus {
    * - `file`: the `.env`.
    * - `store`: the shared store of `AUTH_STORE` (store).
    * - `environment`: `ACCESS_TOKEN` in the process environment.
-   * - `command`: the command of `AUTH_TOKEN_COMMAND`.
+   * - `token`: the function in the option `token`.
    * - `none`: there is no session.
    */
-  source: "portal" | "password" | "refresh" | "file" | "environment" | "command" | "store" | "none";
+  source: "portal" | "password" | "refresh" | "file" | "environment" | "token" | "store" | "none";
   /** Address of the portal, if `PORTAL_URL` (portalUrl) is set. */
   portalUrl?: string;
   /**
@@ -104,8 +105,9 @@ export function statusOf(
   const { authenticatedAt, expiresAt, lifetimeMs } = tokens ?? {};
   const isSaved = notices.get("NOT_SAVED") === undefined;
   const shown = noticesOf(configuration, notices, state);
+  const canRefresh = state.kind === "renewable" || isLentNext(configuration, state);
   return {
-    state: shownState(configuration, state),
+    state: shownState(state, canRefresh, world),
     ...(username !== undefined && { username }),
     ...(provider !== undefined && { provider }),
     ...(clientId !== undefined && { clientId }),
@@ -114,7 +116,7 @@ export function statusOf(
     ...(tokens?.refreshToken && authenticatedAt !== undefined && {
       refreshableUntil: new Date(authenticatedAt + REFRESH_DAYS * 86_400_000),
     }),
-    canRefresh: tokens?.refreshToken !== undefined || givenByCommand(configuration, state),
+    canRefresh,
     source: tokens?.source ?? "none",
     ...(portalUrl !== undefined && { portalUrl }),
     ...(isSaved && place),
@@ -127,9 +129,9 @@ export function statusOf(
 
 /** Whether the command line can log in with these settings without prompting. */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
-  const isElsewhere = INSTEAD_OF_FILE.some((name) => settings[VARIABLES[name]] !== undefined);
   const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
-  return !isElsewhere && needed.every((name) => settings[name] !== undefined);
+  return settings[VARIABLES.store] === undefined &&
+    needed.every((name) => settings[name] !== undefined);
 }
 
 /**
@@ -151,22 +153,25 @@ function usernameOf({ settings }: Configuration, tokens: Tokens | undefined): st
   return known ?? (fromSettings ? settings.text("username") : undefined);
 }
 
-/** Whether a command provides the next token. */
-function givenByCommand({ isByCommand }: Configuration, state: SessionState): boolean {
-  return isByCommand && (state.kind !== "none" || state.because === undefined);
+/** Whether the option `token` lends the next token. */
+function isLentNext({ isLent }: Configuration, state: SessionState): boolean {
+  return isLent && (state.kind !== "none" || state.because === undefined);
 }
 
-function shownState(configuration: Configuration, state: SessionState): SessionStatus["state"] {
+function shownState(
+  state: SessionState,
+  canRefresh: boolean,
+  clocks: Clocks,
+): SessionStatus["state"] {
   if (state.kind === "none") {
     // Any other code means that the session could not be refreshed.
     return (state.because?.code ?? "NO_SESSION") === "NO_SESSION" ? "none" : "expired";
   }
-  const { isByCommand, world } = configuration;
-  const remaining = remainingMs(state.tokens, world);
-  if (!isByCommand && state.kind === "access-only" && state.rejected) return "rejected";
+  const remaining = remainingMs(state.tokens, clocks);
+  if (!canRefresh && state.rejected) return "rejected";
   if (remaining === undefined) return "unknown";
   if (remaining > 0) return "valid";
-  return state.kind === "renewable" || isByCommand ? "refreshable" : "expired";
+  return canRefresh ? "refreshable" : "expired";
 }
 
 function noticesOf(

@@ -42,7 +42,7 @@ export class StoreVault implements Vault {
   #opening: Promise<OpenedStore> | undefined;
   #reading: Promise<Lines | undefined> | undefined;
   /** Whether the store has contained a record. If so, a missing record is lost data. */
-  #hadRecord = false;
+  hadRecord = false;
 
   /** @param open Loads the store. The time that this takes does not count as the store's. */
   constructor(
@@ -147,7 +147,7 @@ export class StoreVault implements Vault {
     const lines = record && Object.fromEntries(
       Object.entries(record).filter(([, text]) => typeof text === "string"),
     );
-    this.#hadRecord ||= lines !== undefined;
+    this.hadRecord ||= lines !== undefined;
     const whose = this.owner?.account ? ` of ${this.owner.account}` : "";
     const isEmpty = Object.keys(lines ?? {}).length === 0;
     this.session.notices.replace({
@@ -157,7 +157,7 @@ export class StoreVault implements Vault {
         ? { problem: `${placeText(this.place)} contains no session${whose}`, fix: "" }
         : undefined,
     });
-    return lines ?? (this.#hadRecord ? undefined : {});
+    return lines ?? (this.hadRecord ? undefined : {});
   }
 
   /** Looks now and then for what the holder of the lock has saved. */
@@ -225,6 +225,7 @@ class StoreLock implements Lock {
       // A transaction may be committed by the release.
       this.held = undefined;
       await vault.step(ms, () => held[Symbol.asyncDispose]());
+      vault.hadRecord = true;
       return { found: lines };
     } catch (error) {
       // The reply may be lost, although the lines were written. Or the lock expired, and another

@@ -7,10 +7,10 @@ import { memoryVault, OWN_PLACE, type StoredSession, type Vault } from "./vault.
 
 /** Opens the vault that the settings select. */
 export function openVault(session: StoredSession): Vault {
-  const { isByCommand, ownStore: store, settings } = session.configuration;
+  const { isLent, ownStore: store, settings } = session.configuration;
   const address = settings.text("store");
   const { tokenFile, trust: { withheld } } = settings;
-  if (isByCommand) return memoryVault();
+  if (isLent) return memoryVault();
   if (store) return new StoreVault(OWN_PLACE, session, () => Promise.resolve({ store }));
   if (address !== undefined) {
     const url = URL.parse(address);

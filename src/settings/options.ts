@@ -93,11 +93,15 @@ export interface SessionOptions {
    */
   timeoutMs?: number;
   /**
-   * A command that prints an access token, bare or as the JSON of `platform-auth token --json`
-   * (`AUTH_TOKEN_COMMAND`, environment only). A string is split at blanks and quotes; no shell is
-   * used. A session with a command never logs in, refreshes or stores tokens itself.
+   * Returns an access token that your program got elsewhere, with its expiry unless the token states
+   * it. The session calls the function when it needs a token, shortly before that token expires,
+   * and after a 401; between `logout()` and `login()`, it does not. Such a session never logs in at
+   * the provider, refreshes or stores tokens itself. `signal` aborts when no caller waits any more,
+   * or after `timeoutMs`.
    */
-  tokenCommand?: string | readonly string[];
+  token?: (
+    wait: { signal: AbortSignal },
+  ) => Promise<string | { token: string; expiresAt?: Date }>;
   /**
    * Address of a Redis store that shares the session between machines, `redis://` or `rediss://`
    * (`AUTH_STORE`, environment only), or your own store. Replaces the `.env` as the place for
@@ -145,8 +149,8 @@ interface Rules<Type extends string = string> {
   /** Types of the option's value. */
   readonly types: readonly Type[];
   /**
-   * The places where a value is read from if the option is not set. The command and the store are
-   * not read from a `.env`, which may be part of a copied project and must not move the tokens.
+   * The places where a value is read from if the option is not set. The store is not read from a
+   * `.env`, which may be part of a copied project and must not move the tokens.
    * `environment of the default session`: a session made with `createSession()` does not read the
    * variable, because such a session takes no tokens from the environment.
    */
@@ -172,8 +176,6 @@ interface Rules<Type extends string = string> {
    * allowed.
    */
   readonly verbatim?: true;
-  /** Converts an option that is a list to text. Default: the items, separated by commas. */
-  readonly listText?: (list: readonly string[]) => string;
   /** Every request to the provider needs the setting. */
   readonly required?: true;
 }
@@ -281,13 +283,6 @@ const TABLE = {
     readFrom: "environment and file",
     identity: "no",
   },
-  tokenCommand: {
-    variable: "AUTH_TOKEN_COMMAND",
-    types: ["string", "array of strings"],
-    readFrom: "environment of the default session",
-    identity: "yes",
-    listText: joinCommand,
-  },
   store: {
     variable: "AUTH_STORE",
     types: ["string", "object"],
@@ -333,9 +328,6 @@ export const ENDPOINT_NAMES = [
   "providerDomain",
 ] as const satisfies readonly SettingName[];
 
-/** The settings that keep or provide the tokens instead of the `.env`. */
-export const INSTEAD_OF_FILE = ["tokenCommand", "store"] as const satisfies readonly SettingName[];
-
 /** The port of a store (`redis:`, `rediss:`) whose address contains no port. */
 export const STORE_PORT = "6379";
 
@@ -355,6 +347,7 @@ const OTHER_OPTIONS: {
 } = {
   envFile: ["string", "URL", "false"],
   exportEnv: ["string"],
+  token: ["function"],
   log: ["function"],
   fetch: ["function"],
   now: ["function"],
@@ -396,28 +389,4 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 export function parseTimeout(text: string | undefined): number | undefined {
   const ms = text === undefined ? DEFAULT_TIMEOUT_MS : Number(text);
   return Number.isInteger(ms) && ms >= 1 && ms <= 3_600_000 ? ms : undefined;
-}
-
-/**
- * Splits a command into program and arguments, without a shell: blanks separate words, single or
- * double quotes keep blanks together, and other characters, such as a backslash in a path, are
- * literal.
- *
- * @returns `undefined` if a quote is not closed, or there is no program.
- */
-export function splitCommand(line: string): [string, ...string[]] | undefined {
-  const words: string[] = [];
-  for (const [word] of line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g)) {
-    const parts = [...word.matchAll(/"([^"]*)"|'([^']*)'|([^"']+)|["']/g)];
-    const texts = parts.flatMap(([, double, single, plain]) => double ?? single ?? plain ?? []);
-    if (texts.length < parts.length) return undefined;
-    words.push(texts.join(""));
-  }
-  const [program, ...args] = words;
-  return program ? [program, ...args] : undefined;
-}
-
-/** The inverse of {@linkcode splitCommand}. */
-function joinCommand(words: readonly string[]): string {
-  return words.map((word) => `'${word.replaceAll("'", `'"'"'`)}'`).join(" ");
 }

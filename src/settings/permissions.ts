@@ -1,7 +1,7 @@
 import { foldersOf } from "./env_file.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { shortPath } from "../platform/paths.ts";
-import { ENV_FILE_VARIABLE, splitCommand, STORE_PORT, VARIABLES } from "./options.ts";
+import { ENV_FILE_VARIABLE, STORE_PORT, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /** A permission that a script needs. */
@@ -13,7 +13,6 @@ export interface NeededPermission {
 
 /** Lists the permissions that a script needs with these settings. */
 export function neededPermissions(settings: Settings): NeededPermission[] {
-  const command = settings.text("tokenCommand");
   const store = settings.text("store");
   const needed: NeededPermission[] = [];
 
@@ -30,8 +29,8 @@ export function neededPermissions(settings: Settings): NeededPermission[] {
     });
   }
 
-  // A session with a token command uses neither the provider nor a store.
-  const sources = command === undefined ? [settings.endpoint, store] : [];
+  // A session with lent tokens uses neither the provider nor a store.
+  const sources = settings.isLent ? [] : [settings.endpoint, store];
   const allowed = (settings.text("allowedOrigins") ?? "").split(",");
   const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
     .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
@@ -47,14 +46,6 @@ export function neededPermissions(settings: Settings): NeededPermission[] {
     flag: "--allow-env",
     granted: [...Object.values(VARIABLES), ENV_FILE_VARIABLE].every(mayUseVariable),
   });
-
-  const program = splitCommand(command ?? "")?.[0];
-  if (program !== undefined) {
-    needed.push({
-      flag: `--allow-run=${program}`,
-      granted: isGranted({ name: "run", command: program }),
-    });
-  }
   return needed;
 }
 

@@ -19,7 +19,6 @@ import {
   DEFAULT_TIMEOUT_MS,
   ENDPOINT_NAMES,
   ENV_FILE_VARIABLE,
-  INSTEAD_OF_FILE,
   parseTimeout,
   portalAddress,
   portalText,
@@ -36,6 +35,7 @@ import { environment } from "../platform/environment.ts";
 import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
+import { refuseRemoved } from "./removed.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
 const PAIR = ["username", "password"] as const;
@@ -54,6 +54,7 @@ export class Settings {
    * @param file The content of the `.env`.
    * @param trust The parts of the `.env` and of the environment that may be used.
    * @param ownDialect The dialect that the option `provider` describes, if the option is an object.
+   * @param isLent Whether the option `token` lends the tokens.
    */
   constructor(
     readonly location: EnvLocation,
@@ -61,6 +62,7 @@ export class Settings {
     private readonly found: ReadonlyMap<SettingName, FoundSetting>,
     readonly trust: Trust,
     readonly ownDialect: ProviderDialect | undefined,
+    readonly isLent: boolean,
   ) {
     this.foreignFiles = location.foreign.map((path) => ({
       problem: `${path} belongs to another user and is ignored`,
@@ -99,7 +101,7 @@ export class Settings {
    * file.
    */
   get tokenFile(): string | undefined {
-    const isElsewhere = INSTEAD_OF_FILE.some((name) => this.found.has(name));
+    const isElsewhere = this.isLent || this.found.has("store");
     return isElsewhere || this.trust.withheld ? undefined : this.envFile;
   }
 
@@ -202,13 +204,15 @@ export class Settings {
  * all variables. If the user names no file, it uses the nearest `.env` or the user's own file.
  * @param earlier Earlier settings, whose `.env` is read again. Another file is used only if that
  * file never existed.
- * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character, or a variable
+ * of an earlier version is set.
  */
 export function resolveSettings(
   options: SessionOptions,
   isDefault: boolean,
   earlier?: Settings,
 ): Settings {
+  if (isDefault) refuseRemoved("variable", (name) => Boolean(environment(name)));
   const location = earlier ? locatedAgain(earlier.location) : locate(options, isDefault);
   const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const file = earlier && isBeingWritten(now) ? earlier.file : now;
@@ -233,11 +237,12 @@ export function resolveSettings(
       else put(name, read(VARIABLES[name]), origin);
     }
   }
-  const usesTokens = isDefault && options.exportEnv !== "none";
+  const isLent = options.token !== undefined;
+  const usesTokens = isDefault && !isLent && options.exportEnv !== "none";
   const trust = trustIn(location, file, (name) => found.get(name), usesTokens);
   for (const name of trust.withheld?.names ?? []) found.delete(name);
   const ownDialect = typeof options.provider === "object" ? options.provider : undefined;
-  return new Settings(location, file, found, trust, ownDialect);
+  return new Settings(location, file, found, trust, ownDialect, isLent);
 }
 
 function isEndpointName(name: SettingName): boolean {
@@ -324,7 +329,7 @@ function credentialsOf(
 function optionText(options: SessionOptions, name: SettingName): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === "string") return value;
-  if (Array.isArray(value)) return SETTING_RULES[name].listText?.(value) ?? value.join(",");
+  if (Array.isArray(value)) return value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
   // Only the origin of an object matters here; `ownDialect` and `ownStore` have the objects.
   return "an object";

@@ -26,7 +26,7 @@ import type { Secret } from "../platform/secret.ts";
 const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 
 /** The settings that contain a secret or provide tokens. */
-const SECRETS = ["password", "clientSecret", "tokenCommand", "store"] as const;
+const SECRETS = ["password", "clientSecret", "store"] as const;
 
 /**
  * The variable that contains the path and the hosts of the `.env` for which the tokens in the
@@ -140,8 +140,8 @@ function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, 
   const setting = found(name);
   const text = setting?.text.reveal();
   if (setting?.origin !== "environment" || text === "") return false;
-  // A command or a store cannot be set in a file.
-  return name === "tokenCommand" || name === "store" || values.get(VARIABLES[name]) !== text;
+  // A store cannot be set in a file.
+  return name === "store" || values.get(VARIABLES[name]) !== text;
 }
 
 /**

@@ -123,7 +123,7 @@ function at(portal: string | undefined): string {
 export function nextStep(status: SessionStatus): Fix {
   const { state, canRefresh, provider, refreshableUntil, source, settings } = status;
   const portal = portalText(status.portalUrl, settings[VARIABLES.portalUrl]);
-  if (state === "none" && canRefresh) return "the next call runs the token command";
+  if (state === "none" && canRefresh) return "the next call gets a token from the option token";
   // Only the command line logs in without a call of `login()`.
   const loginStep: Fix = logsInUnasked(status) && provider !== undefined
     ? [{
@@ -134,7 +134,7 @@ export function nextStep(status: SessionStatus): Fix {
   const unfound = unfoundIn(status);
   if (unfound?.fix) return unfound.fix;
   if (state === "none") return loginStep;
-  if (source === "command") return "the token command replaces the token when it expires";
+  if (source === "token") return "the option token replaces the token before it expires";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
     return isPortal ? newPortalString(portal) : loginStep;

@@ -60,9 +60,9 @@ function settingsIn({ envFile }: CliWorld): ReturnType<typeof parseEnv> {
 
 Deno.test("init --from - writes a .env with which a login works", () =>
   atDesk(async (desk) => {
-    // init ignores settings that a reply must not set, such as a command to run.
+    // init ignores settings that a reply must not set, such as a store.
     const planted = `AUTH_STORE=rediss://store.example\nAUTH_STORE_KEY=${"a".repeat(43)}\n` +
-      "AUTH_TOKEN_COMMAND=touch planted\nAUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve\n";
+      "AUTH_ENV_FILE=/dev/null\nUSERNAME=eve\nPASSWORD=eve\n";
     const stdin = `${planted}${desk.replies["a list"]}`;
     const init = await desk.init(stdin);
     assertEquals(init.code, 0, init.stdout);

@@ -12,7 +12,6 @@ import {
 import { Clock } from "../support/clock.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { withLog } from "../support/kept_log.ts";
-import { printing } from "../support/token_command.ts";
 
 const { AuthError, createSession } = module;
 
@@ -118,14 +117,14 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
     (session) =>
       session().authFetch(`https://ada:${encodeURIComponent(canaries.password)}@api.example/`),
   ],
-  ["TOKEN_COMMAND", () => {
-    const errors = `no token for ${canaries.accessToken}`;
-    return createSession({ ...SETTINGS, tokenCommand: printing("", 1, errors) }).accessToken();
+  ["TOKEN_UNAVAILABLE", () => {
+    const token = () => Promise.reject(new Error(`no token for ${canaries.accessToken}`));
+    return createSession({ ...SETTINGS, token }).accessToken();
   }],
-  [
-    "TOKEN_COMMAND",
-    () => createSession({ tokenCommand: printing(`${canaries.accessToken}\n.`) }).accessToken(),
-  ],
+  ["TOKEN_UNAVAILABLE", () => {
+    const token = () => Promise.resolve(`${canaries.accessToken}; ${canaries.password}`);
+    return createSession({ token }).accessToken();
+  }],
   ["STORE_UNREACHABLE", () => {
     const store = `redis://:${encodeURIComponent(canaries.password)}@127.0.0.1:9/`;
     return createSession({ ...SETTINGS, store, timeoutMs: 20 }).accessToken();

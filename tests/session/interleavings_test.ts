@@ -7,13 +7,13 @@
 import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers";
-import { AuthError, type Session, type SessionRecord, type SessionStore } from "../../mod.ts";
+import { AuthError, type Session } from "../../mod.ts";
 import { unlessAborted } from "../../src/platform/abort.ts";
-import { Queue } from "../../src/session/queue.ts";
 import { jsonAnswer } from "../support/answers.ts";
 import { linesOf, type Portless, portless } from "../support/portless.ts";
 import { rounds } from "../support/property.ts";
 import { randomFrom } from "../support/random.ts";
+import { Table } from "../support/table.ts";
 
 const CALLS = ["login", "join", "refresh", "token", "fetch", "logout", "everywhere"] as const;
 
@@ -96,13 +96,12 @@ class World implements AsyncDisposable {
   /** Whether a response was lost that may have contained the only valid refresh token. */
   wasLost = false;
   readonly #portless: Portless;
+  readonly #table = new Table();
   readonly #aborts = new Map<string, AbortController>();
   /** The login of each token, and the refresh tokens that were replaced. */
   readonly #loginOf = new Map<string, string>();
   readonly #replaced = new Set<string>();
   #gates: Gate[] = [];
-  #record: SessionRecord | undefined;
-  readonly #locks = new Queue();
   /** Grows with each event. */
   #activity = 0;
   #requestsInProgress = 0;
@@ -116,6 +115,9 @@ class World implements AsyncDisposable {
       file: true,
       sandbox: { clientSecret: false, rotateRefreshTokens: scenario.rotates ?? true },
     });
+    this.#table.onLocked = (signal) => this.pass("lock", signal);
+    this.#table.onWrite = () => this.pass("write");
+    this.#table.onWritten = () => this.pass("written");
     current = this;
   }
 
@@ -144,7 +146,7 @@ class World implements AsyncDisposable {
   addSession(): void {
     const { envFile } = this.#portless;
     const session = this.#portless.another({
-      ...(this.place === "file" ? { envFile } : { envFile: false, store: this.#store() }),
+      ...(this.place === "file" ? { envFile } : { envFile: false, store: this.#table }),
       exportEnv: "none",
       prompt: () => null,
       random: () => 0.5,
@@ -167,28 +169,6 @@ class World implements AsyncDisposable {
       },
     });
     this.sessions.push(session);
-  }
-
-  /** A store whose lock has one holder at a time. */
-  #store(): SessionStore {
-    return {
-      read: () => Promise.resolve(this.#record),
-      lock: async (signal) => {
-        const turn = await this.#locks.turn(signal);
-        await this.pass("lock", signal).catch((error) => {
-          turn[Symbol.dispose]();
-          throw error;
-        });
-        return {
-          write: async (record) => {
-            await this.pass("write");
-            this.#record = record;
-            await this.pass("written");
-          },
-          [Symbol.asyncDispose]: async () => turn[Symbol.dispose](),
-        };
-      },
-    };
   }
 
   /** Sends a request, which reaches its server even if the call is aborted. */
@@ -261,7 +241,7 @@ class World implements AsyncDisposable {
       if (this.#requestsInProgress > 0 || this.#activity !== seen) quiet = 0;
       seen = this.#activity;
     }
-    const lines = this.place === "store" ? this.#record : linesOf(this.#portless.envFile);
+    const lines = this.place === "store" ? this.#table.record : linesOf(this.#portless.envFile);
     const token = lines?.ACCESS_TOKEN?.replaceAll(/["']/g, "");
     this.savedNow = token;
     if (token !== undefined) this.saved.add(token);

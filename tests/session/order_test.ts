@@ -37,6 +37,20 @@ Deno.test("a refused refresh is retried with the refresh token that another proc
   assertEquals([await call, linesOf(world.envFile).REFRESH_TOKEN], ["a3", "r3"]);
 });
 
+Deno.test("a refresh does not replace tokens that another program wrote, even after status() showed them", async () => {
+  await using world = shared();
+  await world.session.login();
+  const held = world.hold();
+  const refreshed = world.session.refresh();
+  await held.arrived;
+  writeTokens(world, "theirs", "r");
+  world.session.status();
+  held.release();
+  await refreshed;
+  const { ACCESS_TOKEN } = linesOf(world.envFile);
+  assertEquals([ACCESS_TOKEN, await world.session.accessToken()], ["theirs", "theirs"]);
+});
+
 Deno.test("after a save that failed, the session keeps its new tokens and ignores those in the .env", async () => {
   await using world = shared();
   const folder = world.envFile.replace(/[\\/]\.env$/, "");

@@ -1,7 +1,7 @@
 /** Sessions in a store that the program provides. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Session, SessionRecord, SessionStatus, SessionStore } from "../../mod.ts";
-import { heldTimeouts } from "../support/held_timeouts.ts";
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import type { Session, SessionRecord, SessionStatus } from "../../mod.ts";
+import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import {
   type Portless,
   portless,
@@ -9,43 +9,16 @@ import {
   statusOf,
   type TestOptions,
 } from "../support/portless.ts";
+import { gate, type Step, Table } from "../support/table.ts";
 
 const never = () => new AbortController().signal;
-
-type Changing = Parameters<SessionStore["update"]>[0];
-
-/** A store in memory whose functions a test can delay or let fail. */
-class Table implements SessionStore {
-  record: SessionRecord | undefined;
-  /** Called before a read returns, before an update takes the lock, and before an update stores. */
-  onRead: () => void | Promise<void> = () => {};
-  onLock: () => void | Promise<void> = () => {};
-  onStore: () => void | Promise<void> = () => {};
-  #last: Promise<unknown> = Promise.resolve();
-
-  async read(): Promise<SessionRecord | undefined> {
-    const { record } = this;
-    await this.onRead();
-    return record;
-  }
-
-  async update(change: Changing): Promise<void> {
-    await this.onLock();
-    const mine = this.#last.then(async () => {
-      const next = await change(this.record);
-      await this.onStore();
-      this.record = next ?? this.record;
-    });
-    this.#last = mine.catch(() => {});
-    await mine;
-  }
-}
+const nothing: Step = () => {};
 
 /** An error as a database driver may throw it. */
 class DriverError extends Error {
   readonly code = "ECONNREFUSED";
 }
-const away = () => {
+const away: Step = () => {
   throw new DriverError("cannot connect to db://ada:a-secret-password@host");
 };
 
@@ -54,8 +27,6 @@ interface Shared {
   readonly world: Portless;
   readonly one: Session;
   readonly other: Session;
-  /** Another session, whose store reads from the table but has this `update()`. */
-  updatedBy(update: SessionStore["update"]): Session;
 }
 
 /** Two sessions that share a table. Each refresh token works once. */
@@ -68,9 +39,26 @@ async function sharing(
     sandbox: { rotateRefreshTokens: true },
     session: { store: table, timeout: never, ...given },
   });
-  const updatedBy: Shared["updatedBy"] = (update) =>
-    world.another({ store: { read: () => table.read(), update } });
-  await use({ table, world, one: world.session, other: world.another(), updatedBy });
+  await use({ table, world, one: world.session, other: world.another() });
+}
+
+/** Lets all timeouts end, and those that they start. */
+function elapse(timeouts: HeldTimeouts): void {
+  timeouts.pass(60_000);
+  timeouts.pass(60_000);
+}
+
+/** Fails unless another caller gets the lock. */
+async function assertFree(table: Table): Promise<void> {
+  await using _lock = await table.lock(AbortSignal.any([]));
+}
+
+/** Does a step once. */
+function firstOnly(table: Table, name: "onRead" | "onLocked", step: Step): Step {
+  return (signal) => {
+    table[name] = nothing;
+    return step(signal);
+  };
 }
 
 const call = (session: Session) => statusOf(session.authFetch("/v1/whoami"));
@@ -108,7 +96,7 @@ Deno.test("the error for a store that cannot be read contains no text from its d
     }]);
     assert(!Deno.inspect([error, one.status()]).includes("a-secret-password"));
     assertEquals(codes(one.status()), ["STORE_AWAY"]);
-    table.onRead = () => {};
+    table.onRead = nothing;
     await world.another().login();
     assertEquals(await call(one), 200);
     assertEquals(codes(one.status()), []);
@@ -116,7 +104,7 @@ Deno.test("the error for a store that cannot be read contains no text from its d
 
 Deno.test("a store may throw an error whose properties cannot be read", () =>
   sharing(async ({ table, world, one }) => {
-    table.onRead = table.onLock = table.onStore = () => {
+    table.onRead = table.onLock = table.onWrite = () => {
       throw Object.defineProperty(new Error(), "message", {
         get: () => {
           throw new RangeError("not readable");
@@ -125,9 +113,9 @@ Deno.test("a store may throw an error whose properties cannot be read", () =>
     };
     assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
     assertEquals((await rejection(one.refresh())).code, "STORE_UNREACHABLE");
-    table.onRead = () => {};
+    table.onRead = nothing;
     assertEquals(codes(await one.login({ force: true })), ["NOT_SAVED"]);
-    table.onLock = () => {};
+    table.onLock = nothing;
     assertEquals(codes(await world.another({ store: table }).login()), ["NOT_SAVED"]);
   }));
 
@@ -141,10 +129,10 @@ Deno.test("while the store is unreachable, a valid token is used and no refresh 
     assertEquals(codes(one.status()), ["STORE_AWAY", "EARLY_REFRESH_FAILED"]);
     world.clock.advance(200);
     assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
-    table.onRead = () => {};
+    table.onRead = nothing;
     assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
     assertEquals(world.refreshes(), 0);
-    table.onLock = () => {};
+    table.onLock = nothing;
     assertEquals([await call(one), world.refreshes()], [200, 1]);
     assertEquals(codes(one.status()), []);
   }));
@@ -153,7 +141,7 @@ Deno.test("tokens that cannot be stored stay in memory until the next refresh st
   sharing(async ({ table, world, one, other }) => {
     await one.login();
     const before = table.record;
-    table.onStore = away;
+    table.onWrite = away;
     assertEquals((await one.refresh()).store, undefined);
     assertEquals(codes(one.status()), ["NOT_SAVED"]);
     assertEquals(table.record, before);
@@ -162,7 +150,7 @@ Deno.test("tokens that cannot be stored stay in memory until the next refresh st
     assertEquals((await one.login()).state, "valid");
     assertEquals(await one.accessToken(), kept);
     assertEquals(codes(one.status()), ["NOT_SAVED"]);
-    table.onStore = () => {};
+    table.onWrite = nothing;
     world.clock.advance(3_000);
     assertEquals([await call(one), world.refreshes()], [200, 2]);
     assertEquals(codes(one.status()), []);
@@ -176,8 +164,8 @@ Deno.test("logout() throws if the store fails, but still ends the session locall
     table.onLock = away;
     assertEquals((await rejection(other.logout())).code, "STORE_UNREACHABLE");
     assertEquals(other.status().state, "none");
-    table.onLock = () => {};
-    table.onStore = away;
+    table.onLock = nothing;
+    table.onWrite = away;
     const error = await rejection(one.logout());
     assertEquals(error.code, "STORE_UNREACHABLE");
     assertMatch(error.message, /the program's store still contains the tokens/);
@@ -185,26 +173,26 @@ Deno.test("logout() throws if the store fails, but still ends the session locall
     assertEquals(one.status().state, "none");
   }));
 
-Deno.test("a call stops waiting for a busy lock, and changes nothing if it gets the lock later", async () => {
+Deno.test("a call stops waiting for a busy lock, and releases the lock if it gets it later", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, world, one }) => {
     await one.login();
     const before = table.record;
-    const free = Promise.withResolvers<void>();
+    const { step, open } = gate();
     const whileBusy = async <T>(work: () => Promise<T>): Promise<T> => {
-      const begun = Promise.withResolvers<void>();
-      table.onLock = () => (begun.resolve(), free.promise);
+      const begun = gate();
+      table.onLock = async (signal) => (begun.step(signal), await step(signal));
       const done = work();
-      await begun.promise;
-      timeouts.pass(60_000);
+      await begun.reached;
+      elapse(timeouts);
       return await done;
     };
     assertEquals((await whileBusy(() => rejection(one.refresh()))).code, "TIMEOUT");
     // A login continues, but cannot be stored.
     assertEquals(codes(await whileBusy(() => one.login({ force: true }))), ["NOT_SAVED"]);
-    table.onLock = () => {};
-    free.resolve();
-    await table.update((now) => Promise.resolve(now));
+    table.onLock = nothing;
+    open();
+    await assertFree(table);
     assertEquals([table.record, world.refreshes()], [before, 0]);
   }, { timeout: undefined });
 });
@@ -213,101 +201,55 @@ Deno.test("a refresh that is canceled while it waits for the lock sends and stor
   sharing(async ({ table, world, one }) => {
     await one.login();
     const before = table.record;
-    const free = Promise.withResolvers<void>();
-    const busy = Promise.withResolvers<void>();
-    table.onLock = () => (busy.resolve(), free.promise);
+    const { step, reached, open } = gate();
+    table.onLock = step;
     const stop = new AbortController();
     const refresh = rejection(one.refresh({ signal: stop.signal }));
-    await busy.promise;
+    await reached;
     stop.abort(new RangeError("stopped"));
     assertEquals((await refresh).name, "RangeError");
-    table.onLock = () => {};
+    table.onLock = nothing;
     // The next refresh does not wait for the canceled one.
     assertEquals((await one.refresh()).state, "valid");
     const refreshed = table.record;
-    free.resolve();
-    await table.update((now) => Promise.resolve(now));
+    open();
+    await assertFree(table);
     assertEquals(table.record, refreshed);
     assert(before?.ACCESS_TOKEN !== refreshed?.ACCESS_TOKEN);
     assertEquals(world.refreshes(), 1);
-  }));
-
-Deno.test("the error of a refresh reaches the caller even if the store throws another error", () =>
-  sharing(async ({ table, world, one, other, updatedBy }) => {
-    await one.login();
-    const wrapping = updatedBy((change) =>
-      table.update(change).catch((cause) => {
-        throw new DriverError("rolled back", { cause });
-      })
-    );
-    world.sandbox.failures.push({ at: "token", status: 400, times: 1, body: "{}" });
-    assertEquals((await rejection(wrapping.refresh())).code, "UNEXPECTED_RESPONSE");
-    assertEquals(codes(wrapping.status()), []);
-    assertEquals((await other.refresh()).state, "valid");
-  }));
-
-Deno.test("tokens stay in memory if the store's update() never calls its function", () =>
-  sharing(async ({ table, updatedBy }) => {
-    const session = updatedBy(() => Promise.resolve());
-    assertEquals(codes(await session.login()), ["NOT_SAVED"]);
-    assertEquals([await call(session), table.record], [200, undefined]);
-  }));
-
-Deno.test("a refresh is sent once even if the store's update() calls its function twice", () =>
-  sharing(async ({ table, world, updatedBy }) => {
-    const session = updatedBy((change) =>
-      table.update(async (now) => (await change(now), await change(now)))
-    );
-    await session.login();
-    await session.refresh();
-    assertEquals(world.refreshes(), 1);
-    assertEquals(table.record?.ACCESS_TOKEN, await session.accessToken());
   }));
 
 Deno.test("a store's read() that hangs does not block a call, and its late result is ignored", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, world, one }) => {
     await one.login();
-    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    table.onRead = () => (begun.resolve(), gate.promise);
+    const { step, reached, open } = gate();
+    table.onRead = firstOnly(table, "onRead", step);
     // The token is about to expire.
     world.clock.advance(1_700);
     const called = call(one);
-    await begun.promise;
-    timeouts.pass(60_000);
+    await reached;
+    elapse(timeouts);
     assertEquals([await called, world.refreshes()], [200, 1]);
-    gate.resolve();
+    open();
     await new Promise((resolve) => setTimeout(resolve));
     assertEquals(one.status().source, "refresh");
     assertEquals(await one.accessToken(), table.record?.ACCESS_TOKEN);
   }, { timeout: undefined });
 });
 
-Deno.test("a store's update() that never ends does not block a refresh", async () => {
+Deno.test("a store's write() that never ends does not block a refresh", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, one }) => {
     await one.login();
-    const begun = Promise.withResolvers<void>();
-    table.onStore = () => (begun.resolve(), new Promise(() => {}));
+    const { step, reached } = gate();
+    table.onWrite = step;
     const refreshed = one.refresh();
-    await begun.promise;
-    // The session starts to wait once the function has returned.
-    await new Promise((resolve) => setTimeout(resolve));
-    timeouts.pass(60_000);
+    await reached;
+    elapse(timeouts);
     assertEquals(codes(await refreshed), ["NOT_SAVED"]);
   }, { timeout: undefined });
 });
-
-Deno.test("doctor() changes nothing in a store that treats undefined as a deletion", () =>
-  sharing(async ({ table, updatedBy }) => {
-    const session = updatedBy(async (change) => {
-      table.record = await change(table.record);
-    });
-    await session.login();
-    const before = table.record;
-    await session.doctor();
-    assertEquals(table.record, before);
-  }));
 
 Deno.test("doctor() reports whether the store can be read, locked and written", () =>
   sharing(async ({ table, one, other }) => {
@@ -323,9 +265,212 @@ Deno.test("doctor() reports whether the store can be read, locked and written", 
     assertEquals(await storeCheck(), ["ok", "reachable, with a session"]);
     assertEquals(table.record, record);
     assertEquals((await check(other, "session"))[0], "ok", "a session that has not read it yet");
-    for (const part of ["onRead", "onStore", "onLock"] as const) {
+    for (const part of ["onRead", "onLock"] as const) {
       table[part] = away;
       assertEquals((await storeCheck())[0], "fail", part);
-      table[part] = () => {};
+      table[part] = nothing;
     }
+  }));
+
+// Each of the following tests is an order of events in which a store once lost tokens.
+
+/** Lets one session begin a refresh, whose response is held while other requests are answered. */
+async function refreshing(world: Portless, session: Session) {
+  const held = world.hold();
+  const refreshed = session.refresh();
+  await held.arrived;
+  world.hold().release();
+  return { refreshed, release: held.release };
+}
+
+/** The record of a login that shares nothing with the other sessions. */
+async function otherRecord(world: Portless): Promise<SessionRecord | undefined> {
+  const store = new Table();
+  await world.another({ store }).login();
+  return store.record;
+}
+
+Deno.test("a refresh whose lock expired adopts the login that was saved meanwhile", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    const { refreshed, release } = await refreshing(world, one);
+    table.expire();
+    await other.login({ force: true });
+    const { record } = table;
+    release();
+    assertEquals(codes(await refreshed), []);
+    assertEquals(table.record, record);
+    assertEquals(await one.accessToken(), record?.ACCESS_TOKEN);
+  }));
+
+Deno.test("a refresh whose lock expired does not write under the lock of another call", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    const { record } = table;
+    const { refreshed, release } = await refreshing(world, one);
+    table.expire();
+    const locked = gate();
+    table.onLocked = firstOnly(table, "onLocked", locked.step);
+    const login = other.login({ force: true });
+    await locked.reached;
+    release();
+    assertEquals(codes(await refreshed), ["NOT_SAVED"]);
+    assertEquals(table.record, record);
+    locked.open();
+    await login;
+    assertEquals(await other.accessToken(), table.record?.ACCESS_TOKEN);
+    world.clock.advance(3_000);
+    assertEquals([await call(one), await call(other)], [200, 200]);
+    assertEquals(await one.accessToken(), await other.accessToken());
+    assertEquals(codes(one.status()), []);
+  }));
+
+Deno.test("tokens are reported as saved only after the lock is released", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    const { record } = table;
+    // The transaction cannot be committed.
+    table.onRelease = (signal) => {
+      table.record = record;
+      return away(signal);
+    };
+    const status = await one.refresh();
+    assertEquals([status.store, codes(status)], [undefined, ["NOT_SAVED"]]);
+    table.onRelease = nothing;
+    world.clock.advance(3_000);
+    assertEquals([await call(one), codes(one.status())], [200, []]);
+    assertEquals(table.record?.ACCESS_TOKEN, await one.accessToken());
+  }));
+
+Deno.test("a write whose reply is lost is a save", () =>
+  sharing(async ({ table, one, other }) => {
+    table.onWritten = away;
+    for (const save of [() => one.login(), () => one.refresh()]) {
+      const status = await save();
+      assertEquals([status.store, codes(status)], ["the program's store", []]);
+      assertEquals(await one.accessToken(), table.record?.ACCESS_TOKEN);
+    }
+    await other.login();
+    assertEquals((await other.logout()).state, "none");
+    assertEquals(table.record, {});
+  }));
+
+Deno.test("a refresh whose write fails adopts what another process wrote", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    const theirs = await otherRecord(world);
+    table.onWrite = (signal) => {
+      table.record = theirs;
+      return away(signal);
+    };
+    assertEquals(codes(await one.refresh()), []);
+    assertEquals(await one.accessToken(), theirs?.ACCESS_TOKEN);
+  }));
+
+Deno.test("the late result of a read does not undo a login or a logout", async () => {
+  for (const change of ["login", "logout"] as const) {
+    await sharing(async ({ table, world, one }) => {
+      await one.login();
+      world.clock.advance(1);
+      const held = world.hold();
+      const login = change === "login" ? one.login({ force: true }) : undefined;
+      await (login && held.arrived);
+      const { step, reached, open } = gate();
+      table.onRead = firstOnly(table, "onRead", step);
+      // A login that keeps a valid session reads the store first.
+      const kept = one.login();
+      await reached;
+      held.release();
+      await (login ?? one.logout());
+      open();
+      const { state } = await kept;
+      assertEquals(state, change === "login" ? "valid" : "none");
+      const token = await one.accessToken().catch(() => undefined);
+      assertEquals(token, table.record?.ACCESS_TOKEN, change);
+    });
+  }
+});
+
+Deno.test("sessions continue after the store lost its data, but end after a logout", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    await other.login();
+    table.record = undefined;
+    world.clock.advance(3_000);
+    assertEquals([await call(one), await call(other), world.refreshes()], [200, 200, 1]);
+    assertEquals(await one.accessToken(), await other.accessToken());
+    table.record = {};
+    world.clock.advance(3_000);
+    for (const session of [one, other]) {
+      assertEquals((await rejection(call(session))).code, "NO_SESSION");
+    }
+  }));
+
+Deno.test("after the store lost its data, a session with outdated tokens does not end the others", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    await other.login();
+    await one.refresh();
+    table.record = undefined;
+    world.clock.advance(3_000);
+    assertEquals((await rejection(call(other))).code, "REFRESH_REJECTED");
+    assertEquals(await call(one), 200);
+    assertEquals(await call(other), 200);
+    assertEquals(await one.accessToken(), await other.accessToken());
+  }));
+
+Deno.test("a first login that could not be saved is not replaced by the older record of the store", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await other.login();
+    const older = table.record;
+    table.onRead = table.onLock = away;
+    assertEquals(codes(await one.login({ force: true })), ["NOT_SAVED"]);
+    const token = await one.accessToken();
+    table.onRead = table.onLock = nothing;
+    assertEquals([(await one.login()).state, await one.accessToken()], ["valid", token]);
+    world.clock.advance(1_700);
+    assertEquals([await call(one), world.refreshes()], [200, 1]);
+    assertNotEquals(world.sent.at(-1)?.parameters.REFRESH_TOKEN, older?.REFRESH_TOKEN);
+    assertEquals([table.record?.ACCESS_TOKEN, codes(one.status())], [await one.accessToken(), []]);
+  }));
+
+Deno.test("a call that cannot get the lock uses the tokens that another process saved meanwhile", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    world.clock.advance(3_000);
+    table.onLock = async (signal) => {
+      table.onLock = nothing;
+      await other.login();
+      return away(signal);
+    };
+    assertEquals([await call(one), world.refreshes()], [200, 1]);
+  }));
+
+Deno.test("logout() revokes the tokens in the store even if it cannot get the lock", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    await other.login();
+    await other.refresh();
+    table.onLock = away;
+    for (const session of [one, world.another()]) {
+      assertEquals((await rejection(session.logout())).code, "STORE_UNREACHABLE");
+      const { flow, body } = world.sent.at(-1) ?? {};
+      assertEquals([flow, body?.Token], ["RevokeToken", table.record?.REFRESH_TOKEN]);
+    }
+  }));
+
+Deno.test("a refresh that waits for a login takes no lock if the login served it", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    world.clock.advance(1);
+    const { step, reached, open } = gate();
+    table.onWrite = step;
+    const login = one.login({ force: true });
+    await reached;
+    const refreshed = one.refresh();
+    table.onLock = () => new Promise(() => {});
+    open();
+    await login;
+    assertEquals([(await refreshed).state, world.refreshes()], ["valid", 0]);
+    assertEquals(await one.accessToken(), table.record?.ACCESS_TOKEN);
   }));

@@ -43,6 +43,7 @@ Deno.test("docs/settings.md lists exactly the settings that exist, with their va
   const others = [
     `envFile ${ENV_FILE_VARIABLE}`,
     "exportEnv without a variable",
+    "token without a variable",
     `log ${LOG_VARIABLE}`,
   ];
   assertSame(listed, [...wanted, ...others], "the table of docs/settings.md");

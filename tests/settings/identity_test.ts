@@ -21,9 +21,9 @@ function decisive(options: SessionOptions): SettingName[] {
   });
 }
 
-Deno.test("changing the endpoint, client, token command or store drops the tokens in memory", async () => {
+Deno.test("changing the endpoint, client or store drops the tokens in memory", async () => {
   const parts = { region: "north-1", providerHost: "idp", providerDomain: "vendor.example" };
-  const own: SettingName[] = ["clientId", "userPoolId", "tokenCommand", "store", "storeKey"];
+  const own: SettingName[] = ["clientId", "userPoolId", "store", "storeKey"];
   await withOnly({}, () => {
     const ofEndpoint: SettingName[] = [
       "authUrl",
@@ -41,6 +41,13 @@ Deno.test("changing the endpoint, client, token command or store drops the token
     const whole = { ...parts, authUrl: "https://provider.example" };
     assertEquals(decisive(whole), ["authUrl", "provider", ...own]);
   });
+});
+
+Deno.test("another option token drops the tokens in memory", () => {
+  const [one, other] = [() => Promise.resolve("one"), () => Promise.resolve("other")];
+  assertEquals(keepsTokens({ token: one }, { token: one }), true);
+  assertEquals(keepsTokens({ token: one }, { token: other }), false);
+  assertEquals(keepsTokens({ token: one }, {}), false);
 });
 
 Deno.test("changing the user name drops the tokens in memory only if the session uses a store", async () => {

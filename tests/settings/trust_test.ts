@@ -10,7 +10,6 @@ import { linesOf } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
-import { commandLine, printing } from "../support/token_command.ts";
 
 const CLI_PATH = MOD_PATH.replace("mod.ts", "src/cli.ts");
 
@@ -91,7 +90,6 @@ const SECRETS = [
   "`ACCESS_TOKEN` with `bearer`",
   "`ACCESS_TOKEN`, `REFRESH_TOKEN`",
   "`ACCESS_TOKEN`, `APP_CLIENT_SECRET`",
-  "`AUTH_TOKEN_COMMAND`",
   "`AUTH_STORE`",
   "`AUTH_STORE`, `AUTH_STORE_KEY`",
 ];
@@ -106,7 +104,6 @@ async function environmentWith(
     ...variablesOf(sandbox.settings),
     ACCESS_TOKEN: secrets.includes("bearer") ? `bearer ${token}` : token,
     REFRESH_TOKEN: await refreshToken(sandbox),
-    AUTH_TOKEN_COMMAND: commandLine(printing(token)),
     AUTH_STORE: store,
     AUTH_STORE_KEY: "k".repeat(43),
   };
@@ -148,7 +145,7 @@ for (const secrets of SECRETS) {
         const { path, address, fetchJson, download, login } = results;
         const refused = "UNTRUSTED_ORIGIN";
         assertEquals([path, address, fetchJson, download], Array(4).fill(refused));
-        if (!env.AUTH_TOKEN_COMMAND) assertEquals(login, "MISSING_SETTINGS");
+        assertEquals(login, "MISSING_SETTINGS");
 
         await writeEnv(folder, variablesOf(sandbox.settings));
         const fetch = `import { runCli } from ${JSON.stringify(CLI_PATH)};

@@ -13,6 +13,5 @@ export async function run(
   const found = status();
   warn(found);
   const end = found.accessTokenExpiresAt?.toISOString();
-  // `AUTH_TOKEN_COMMAND` on another machine accepts this format.
   return { value: { access_token: token, ...(end && { expires_at: end }) }, text: token };
 }

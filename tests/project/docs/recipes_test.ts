@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSandbox, type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { repeatedPart } from "../../support/canaries.ts";
-import { inFolder, MOD_PATH, runScript } from "../../support/child_deno.ts";
+import { inFolder, MOD_PATH, MOD_URL, namesIn, runScript } from "../../support/child_deno.ts";
 import { documentText, filledIn, SCRIPT_FLAGS } from "../../support/documented_flags.ts";
+import { withUrls } from "../../support/examples.ts";
 import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
 import { serveLocal } from "../../support/local_server.ts";
-import { testNeeding } from "../../support/needs.ts";
+import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { makeCertificates, NO_OPENSSL, startProxy } from "../../support/tls_and_proxy.ts";
@@ -86,6 +87,35 @@ testNeeding(
         gone.stderr,
         /ProviderError: .*the proxy 127\.0\.0\.1:9 cannot be reached.*check HTTPS_PROXY/,
       );
+    }),
+);
+
+/** Prints the token in a file, as `ssh … platform-auth token` does. */
+const SSH =
+  '#!/bin/sh\ntest "$*" = "-o BatchMode=yes login-node platform-auth token" && cat token\n';
+
+testNeeding(
+  NO_SHELL,
+  "the recipe for a token from a command works with its permissions",
+  () =>
+    inFolder(async (cwd) => {
+      const [, recipe = ""] = /^```ts\n([^]*?new Deno\.Command\("ssh"[^]*?)^```$/m
+        .exec(documentText("docs/clusters.md")) ?? [];
+      await using sandbox = await startSandbox();
+      await Deno.writeTextFile(`${cwd}/ssh`, SSH, { mode: 0o700 });
+      await Deno.writeTextFile(`${cwd}/token`, await sandbox.portalToken());
+      const script = `${withUrls(recipe).replace("https://api.example.com", sandbox.apiUrl)}
+      import { fetchJson } from ${JSON.stringify(MOD_URL)};
+      console.log((await fetchJson("/v1/whoami")).username, Deno.env.get("ACCESS_TOKEN"));`;
+      const env = { PATH: `${cwd}:${Deno.env.get("PATH")}`, NO_PROXY: "127.0.0.1" };
+      const flags = [
+        "--allow-run=ssh",
+        "--allow-env",
+        `--allow-net=${new URL(sandbox.apiUrl).host}`,
+      ];
+      const { stdout, stderr } = await runScript(script, { cwd, flags, env });
+      assertEquals([stdout, stderr], ["student undefined\n", ""]);
+      assertEquals(namesIn(cwd), ["ssh", "token"]);
     }),
 );
 

@@ -6,7 +6,6 @@ import { CLI_PATH } from "../../support/cli_world.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { jwt } from "../../support/answers.ts";
-import { printing } from "../../support/token_command.ts";
 import { call } from "./in_cluster.ts";
 import { NO_REDIS, startRedis } from "../../support/redis_server.ts";
 
@@ -50,24 +49,14 @@ for (const [what, options, message, code = "INVALID_SETTING"] of CASES) {
   });
 }
 
-Deno.test("a session with a token command does not use a store", async () => {
-  await using world = portless();
-  const store = "redis://127.0.0.1:1";
-  const session = world.another({ store, tokenCommand: printing(jwt({ exp: 4e9 })) });
-  await session.accessToken();
-  const { source, warnings } = session.status();
-  assertEquals([source, warnings], ["command", []]);
-  const { checks } = await session.doctor();
-  assertEquals(checks.find(({ name }) => name === "permissions")?.message.includes(":1"), false);
-});
-
-Deno.test("doctor() with a token command skips the login", async () => {
-  await using world = portless();
-  const session = world.another({ tokenCommand: printing(jwt({ exp: 4e9 })) });
-  const { checks } = await session.doctor({ login: true });
-  assertEquals(checks.find(({ name }) => name === "login")?.level, "skip");
-  assertEquals(world.sent, []);
-});
+Deno.test("a store in a .env is not used, and status() warns about it", () =>
+  inFolder(async (folder) => {
+    const envFile = `${folder}/.env`;
+    await Deno.writeTextFile(envFile, "AUTH_STORE=redis://127.0.0.1:1\n");
+    const session = createSession({ envFile });
+    assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
+    assertMatch(session.status().warnings.join(), /AUTH_STORE in the .env is not used/);
+  }));
 
 testNeeding(
   NO_REDIS,

@@ -1,12 +1,5 @@
 /** Starts processes that share a session. When run as a script, this file is such a process. */
-import {
-  AuthError,
-  authFetch,
-  createSession,
-  type Session,
-  type SessionOptions,
-  status,
-} from "../../../mod.ts";
+import { AuthError, createSession, type Session, type SessionOptions } from "../../../mod.ts";
 import { IMPORT_FLAGS } from "../../support/child_deno.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
@@ -30,12 +23,6 @@ export interface ClientProcess {
   readonly ended: Promise<Deno.CommandStatus>;
 }
 
-/** Options for `createSession()`, or the folder and the environment of the default session. */
-export type ClientOptions = SessionOptions | {
-  readonly cwd: string;
-  readonly env: Record<string, string>;
-};
-
 /**
  * Starts a process with a session.
  *
@@ -44,16 +31,14 @@ export type ClientOptions = SessionOptions | {
  */
 export function startClient(
   work: "call" | "churn",
-  options: ClientOptions,
+  options: SessionOptions,
   calls = 0,
 ): ClientProcess {
-  const given = "env" in options ? "default" : JSON.stringify(options);
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--quiet", "--no-prompt", "-A", ...IMPORT_FLAGS],
-      ...[import.meta.url, work, given, `${calls}`],
+      ...[import.meta.url, work, JSON.stringify(options), `${calls}`],
     ],
-    ...("env" in options && { ...options, clearEnv: true }),
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
@@ -86,10 +71,7 @@ async function digest(text: string): Promise<string> {
   return new Uint8Array(bytes).toHex();
 }
 
-async function call(
-  session: Pick<Session, "authFetch" | "status">,
-  calls: number,
-): Promise<Report> {
+async function call(session: Session, calls: number): Promise<Report> {
   const used = new Set<string>();
   const plain = globalThis.fetch;
   globalThis.fetch = (input, init) => {
@@ -126,9 +108,7 @@ async function churn(session: Session): Promise<never> {
 
 if (import.meta.main) {
   const [work, options = "", calls] = Deno.args;
-  const session = options === "default"
-    ? { authFetch, status }
-    : createSession(JSON.parse(options));
-  if (work === "churn" && "login" in session) await churn(session);
+  const session = createSession(JSON.parse(options));
+  if (work === "churn") await churn(session);
   console.log(JSON.stringify(await call(session, Number(calls))));
 }

@@ -44,17 +44,6 @@ export async function writeExpired({ settings }: Sandbox, folder: string): Promi
   return envFile;
 }
 
-/** Lets processes begin together, and asserts that one login and one refresh serve their calls. */
-export async function assertServedTogether(
-  world: Sandbox,
-  clients: readonly ClientProcess[],
-  callsEach: number,
-): Promise<void> {
-  await assertServed(clients, callsEach);
-  const flows = world.requests.map(({ authFlow, status }) => `${authFlow} ${status}`);
-  assertEquals(flows, ["USER_PASSWORD_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
-}
-
 /** Lets processes begin together, and asserts that all their calls succeed with one token. */
 async function assertServed(clients: readonly ClientProcess[], callsEach: number): Promise<void> {
   await Promise.all(clients.map(({ ready }) => ready));

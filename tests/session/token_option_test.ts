@@ -1,0 +1,129 @@
+/** Sessions with the option `token`, whose function lends each access token. */
+import { assertEquals } from "@std/assert";
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { jwt } from "../support/answers.ts";
+import { repeatedPart } from "../support/canaries.ts";
+import { isFile } from "../support/needs.ts";
+import { type Portless, portless, rejection, statusOf } from "../support/portless.ts";
+
+/** A session whose option `token` lends the sandbox's tokens and counts its calls. */
+function borrower(world: Portless, expiresAt?: Date) {
+  let calls = 0;
+  const lend = async () => {
+    calls++;
+    const token = await world.sandbox.portalToken();
+    return expiresAt ? { token, expiresAt } : token;
+  };
+  const store = "redis://127.0.0.1:1";
+  return { session: world.another({ token: lend, store }), calls: () => calls };
+}
+
+Deno.test("one call of the option token serves all callers, until the expiry is near or the API responds with 401", async () => {
+  await using world = portless({ file: true });
+  const { session, calls } = borrower(world);
+  const call = () => statusOf(session.authFetch("/v1/whoami"));
+  assertEquals([session.status().canRefresh, calls()], [true, 0]);
+  assertEquals([await Promise.all([call(), call()]), await call(), calls()], [[200, 200], 200, 1]);
+  world.clock.advance(1_790);
+  assertEquals([await call(), await call(), calls()], [200, 200, 2]);
+  world.sandbox.expireAccessTokens();
+  assertEquals([await call(), await call(), calls()], [200, 200, 3]);
+  await session.refresh();
+  await session.login();
+  await session.login({ force: true });
+  const { state, source, warnings } = session.status();
+  assertEquals([state, source, warnings, calls()], ["valid", "token", [], 5]);
+  assertEquals([world.sent, isFile(world.envFile)], [[], false], "nothing is sent or stored");
+});
+
+Deno.test("the expiresAt of the option token takes precedence over the token's own expiry", async () => {
+  await using world = portless();
+  const end = new Date(world.clock.now() + 600_000);
+  const { session, calls } = borrower(world, end);
+  assertEquals((await session.login()).accessTokenExpiresAt, end);
+  world.clock.advance(599);
+  await session.accessToken();
+  assertEquals(calls(), 2);
+});
+
+Deno.test("the option token is not called between logout() and login()", async () => {
+  await using world = portless();
+  const { session, calls } = borrower(world);
+  const doctor = async () => {
+    const { checks } = await session.doctor({ login: true });
+    const level = (name: string) => checks.find((check) => check.name === name)?.level;
+    return ["token option", "login", "provider"].map(level);
+  };
+  assertEquals([await doctor(), calls()], [["ok", "skip", undefined], 1]);
+  await session.login();
+  assertEquals((await session.logout()).canRefresh, false);
+  for (const work of [session.accessToken, session.refresh]) {
+    assertEquals((await rejection(work())).code, "NO_SESSION");
+  }
+  assertEquals([await doctor(), calls()], [["skip", "skip", undefined], 2]);
+  for (const given of [{ username: "ada" }, { portalToken: "bearer a.b.c" }]) {
+    assertEquals((await rejection(session.login(given))).code, "INVALID_SETTING");
+  }
+  assertEquals([(await session.login()).state, calls(), world.sent], ["valid", 3, []]);
+});
+
+for (
+  const [by, code] of [["all callers", DOMException.ABORT_ERR], ["logout()", "NO_SESSION"], [
+    "the limit",
+    "TIMEOUT",
+  ]]
+) {
+  Deno.test(`${by} can end the wait for an option token that hangs`, async () => {
+    await using world = portless();
+    const started = Promise.withResolvers<AbortSignal>();
+    const limit = new AbortController();
+    const session = world.another({
+      // After an abort, the function fails too late to matter.
+      token: ({ signal }) =>
+        new Promise((_, reject) => {
+          started.resolve(signal);
+          signal.addEventListener("abort", () => reject(new Error("late")));
+        }),
+      timeout: (ms) => ms === 0 ? AbortSignal.abort() : limit.signal,
+    });
+    const callers = [new AbortController(), new AbortController()];
+    const errors = callers.map(({ signal }) => rejection(session.accessToken({ signal })));
+    const signal = await started.promise;
+    if (by === "logout()") await session.logout();
+    else if (by === "the limit") limit.abort();
+    for (const [at, caller] of callers.entries()) {
+      if (by === "all callers") caller.abort();
+      assertEquals((await errors[at])?.code, code);
+      assertEquals(signal.aborted, by !== "all callers" || at === 1);
+    }
+  });
+}
+
+const SECRET = jwt({ sub: "the secret of somebody else", exp: 4e9 });
+
+Deno.test("a failure of the option token, or a result without a valid token, causes TOKEN_UNAVAILABLE", async () => {
+  const results = [
+    ...[undefined, "opaque-token", `Welcome!\n${SECRET}`, { access_token: SECRET }],
+    ...["2030-01-01", new Date(NaN), new Date(0)].map((expiresAt) => ({
+      token: SECRET,
+      expiresAt,
+    })),
+    jwt({ sub: "the secret of somebody else", exp: 1e9 }),
+  ];
+  const failure = () => Promise.reject(new Deno.errors.NotFound(SECRET));
+  for (const token of [failure, ...results.map((result) => () => result)]) {
+    const session = createSession({ token: token as SessionOptions["token"] & object });
+    const error = await rejection(session.accessToken());
+    assertEquals(error.code, "TOKEN_UNAVAILABLE");
+    assertEquals(error.cause, token === failure ? { name: "NotFound" } : undefined);
+    assertEquals(repeatedPart(`${error.stack}${Deno.inspect(error)}`, [SECRET]), undefined);
+  }
+});
+
+Deno.test("the option token may return an opaque token, with or without bearer", async () => {
+  const opaque = "5f1c0de2a9b84c7f93d1";
+  for (const lent of [opaque, `bearer ${opaque}\n`]) {
+    const session = createSession({ token: () => Promise.resolve(lent) });
+    assertEquals(await session.accessToken(), opaque);
+  }
+});

@@ -1,23 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { sealed, type SessionRecord, type SessionStore } from "../../src/redis/mod.ts";
 import { newStoreKey } from "../../src/redis/sealing.ts";
+import { Table } from "../support/table.ts";
 import { patient, RECORD, redisTest } from "./in_redis.ts";
 
 const TOKENS = { ACCESS_TOKEN: "an-access-token", REFRESH_TOKEN: "é\n漢" };
-
-/** A store in memory, and what it contains. */
-function inMemory(stored?: SessionRecord): SessionStore & { stored: SessionRecord | undefined } {
-  const store = {
-    stored,
-    read: () => Promise.resolve(store.stored),
-    lock: () =>
-      Promise.resolve({
-        write: (record: SessionRecord) => Promise.resolve(void (store.stored = record)),
-        [Symbol.asyncDispose]: () => Promise.resolve(),
-      }),
-  };
-  return store;
-}
 
 async function save(store: SessionStore, record: SessionRecord): Promise<void> {
   await using lock = await store.lock(patient());
@@ -25,34 +12,34 @@ async function save(store: SessionStore, record: SessionRecord): Promise<void> {
 }
 
 Deno.test("a sealed store contains no token, and returns the record with the same key", async () => {
-  const [plain, key] = [inMemory(), newStoreKey()];
+  const [plain, key] = [new Table(), newStoreKey()];
   assertEquals(await sealed(plain, key).read(patient()), undefined);
   await save(sealed(plain, key), TOKENS);
-  assertEquals(Object.keys(plain.stored ?? {}), ["SEALED"]);
+  assertEquals(Object.keys(plain.record ?? {}), ["SEALED"]);
   for (const part of ["access-token", btoa("access-token").slice(0, 12), "REFRESH_TOKEN"]) {
-    assertEquals(JSON.stringify(plain.stored).includes(part), false);
+    assertEquals(JSON.stringify(plain.record).includes(part), false);
   }
   assertEquals(await sealed(plain, key).read(patient()), TOKENS);
-  const first = plain.stored;
+  const first = plain.record;
   await save(sealed(plain, key), TOKENS);
-  assertEquals(first?.SEALED === plain.stored?.SEALED, false, "no text is encrypted twice alike");
+  assertEquals(first?.SEALED === plain.record?.SEALED, false, "no text is encrypted twice alike");
 });
 
 Deno.test("a sealed store tells a logout from lost data", async () => {
-  const [plain, key] = [inMemory(), newStoreKey()];
+  const [plain, key] = [new Table(), newStoreKey()];
   await save(sealed(plain, key), {});
-  assertEquals([plain.stored, await sealed(plain, key).read(patient())], [{}, {}]);
-  plain.stored = undefined;
+  assertEquals([plain.record, await sealed(plain, key).read(patient())], [{}, {}]);
+  plain.record = undefined;
   assertEquals(await sealed(plain, key).read(patient()), undefined);
 });
 
 Deno.test("a record that was not encrypted with the key has no tokens, and can be replaced", async () => {
   const key = newStoreKey();
-  const plain = inMemory();
+  const plain = new Table();
   await save(sealed(plain, newStoreKey()), TOKENS);
-  const { SEALED = "" } = plain.stored ?? {};
+  const { SEALED = "" } = plain.record ?? {};
   await save(sealed(plain, key), TOKENS);
-  const own = plain.stored?.SEALED ?? "";
+  const own = plain.record?.SEALED ?? "";
   const altered = own.replace(/.$/, (last) => last === "A" ? "Q" : "A");
   const records: SessionRecord[] = [
     ...[SEALED, altered, own.slice(0, -4), own.split(".")[1] ?? "", "", "%", "a.b.c"]
@@ -61,7 +48,7 @@ Deno.test("a record that was not encrypted with the key has no tokens, and can b
     { ...TOKENS, SEALED },
   ];
   for (const record of records) {
-    plain.stored = record;
+    plain.record = record;
     const found = await sealed(plain, key).read(patient()) ?? {};
     assertEquals(found, { SEALED: record.SEALED ?? "" });
   }
@@ -74,7 +61,7 @@ Deno.test("a key works in both base64 alphabets", async () => {
   const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
   const key = bytes.toBase64();
   assertMatch(key, /^[+/]{40,}.*=$/);
-  const plain = inMemory();
+  const plain = new Table();
   await save(sealed(plain, key), TOKENS);
   const same = bytes.toBase64({ alphabet: "base64url", omitPadding: true });
   assertEquals(await sealed(plain, same).read(patient()), TOKENS);

@@ -1,5 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { redisStore, type SessionRecord, type SessionStore } from "../../src/redis/mod.ts";
+import { newStoreKey } from "../../src/redis/sealing.ts";
+import { checkStore } from "../../src/sandbox/mod.ts";
 import { listenIn } from "../support/redis_server.ts";
 import { until } from "../support/until.ts";
 import { brief, codeOf, patient, RECORD, redisTest } from "./in_redis.ts";
@@ -130,4 +132,11 @@ redisTest("the text of another program is a record without tokens", async (serve
   }
   await save(open(), { ACCESS_TOKEN: "a-token" });
   assertEquals(await open().read(patient()), { ACCESS_TOKEN: "a-token" });
+});
+
+redisTest("checkStore() accepts a store with and without encryption", async (_, open) => {
+  for (const key of [undefined, newStoreKey()]) {
+    const name = crypto.randomUUID();
+    await checkStore(() => open({ key, name }), { signal: patient() });
+  }
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../../mod.ts";
 import { newStoreKey } from "../../../src/redis/sealing.ts";
-import { inFolder, MOD_URL, neededVariables, runScript } from "../../support/child_deno.ts";
+import { inFolder, neededVariables } from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
@@ -9,25 +9,13 @@ import { jwt } from "../../support/answers.ts";
 import { call } from "./in_cluster.ts";
 import { NO_REDIS, startRedis } from "../../support/redis_server.ts";
 
-const NO_ADDRESS =
-  /it is not an address such as rediss:.*correct the address \(write a literal % as %25\)/;
-const NO_KEY = /not a key of 43 characters; generate one with/;
-const LOCAL = "redis://127.0.0.1";
 const CASES: [what: string, options: SessionOptions, message: RegExp, code?: string][] = [
-  ["a store address without a scheme", { store: "127.0.0.1:6379" }, NO_ADDRESS],
-  ["a query in the store address", { store: `${LOCAL}/0?password=Gehe1m` }, NO_ADDRESS],
-  ["an unescaped % in the store address", { store: "redis://:Gehe1m%word@127.0.0.1" }, NO_ADDRESS],
-  ["a blank as the host of the store", { store: "redis://%20:1" }, NO_ADDRESS],
-  ["an escaped % in the host of the store", { store: "redis://%25E0%25A4:1" }, NO_ADDRESS],
-  ["half a character as the user of the store", {
-    store: "redis://%C3:%A9Gehe1m@127.0.0.1",
-  }, NO_ADDRESS],
+  ["a store address without a scheme", { store: "127.0.0.1:6379" }, /it is not an address such as/],
   [
-    "a remote store without encryption",
-    { store: "redis://10.1.2.3" },
-    /stored there without encryption/,
+    "a store key that is too short",
+    { store: "redis://127.0.0.1", storeKey: "c2hvcnQ" },
+    /not a key of 43 characters; generate one with/,
   ],
-  ["a store key that is too short", { store: LOCAL, storeKey: "c2hvcnQ" }, NO_KEY],
   [
     "a store host that is not permitted",
     { store: "rediss://store.example" },
@@ -43,7 +31,6 @@ for (const [what, options, message, code = "INVALID_SETTING"] of CASES) {
       const error = await rejection(attempt());
       assertEquals(error.code, code, error.message);
       assertMatch(error.message, message);
-      assertEquals(Deno.inspect(error).includes("Gehe1m"), false);
     }
     assertEquals(world.sent, []);
   });
@@ -82,27 +69,9 @@ testNeeding(
       await createSession(store).login({ portalToken: `bearer ${jwt({ sub: "ada", exp: 4e9 })}` });
       assertEquals(await status(), "0 ● Signed in as ada");
       env.AUTH_STORE_KEY = "short";
-      assertMatch(await status(), /^1 platform-auth: Cannot use AUTH_STORE_KEY/);
+      assertMatch(
+        await status(),
+        /^1 platform-auth: Cannot use the key of the store \(AUTH_STORE_KEY\)/,
+      );
     }),
 );
-
-Deno.test("the error says what to fetch if the package for stores is not cached", () =>
-  inFolder(async (folder) => {
-    const script = `
-      import { createSession } from ${JSON.stringify(MOD_URL)};
-      const session = createSession({ store: "redis://127.0.0.1:9" });
-      for (const use of [session.login, session.accessToken, session.logout]) {
-        await use().catch(({ code, message }) => console.log(code, message));
-      }
-      const { checks } = await session.doctor();
-      console.log(checks.find(({ name }) => name === "store").level);`;
-    const flags = ["--cached-only", "--allow-net=127.0.0.1:9", "--allow-env"];
-    const env = { DENO_DIR: `${folder}/empty` };
-    const { stdout } = await runScript(script, { cwd: folder, flags, env });
-    const [login, token, logout, level] = stdout.trim().split("\n");
-    assertMatch(
-      login ?? "",
-      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@5\.12\.1`, then/,
-    );
-    assertEquals([token, logout, level], [login, login, "fail"]);
-  }));

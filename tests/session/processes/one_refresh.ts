@@ -45,7 +45,10 @@ export async function writeExpired({ settings }: Sandbox, folder: string): Promi
 }
 
 /** Lets processes begin together, and asserts that all their calls succeed with one token. */
-async function assertServed(clients: readonly ClientProcess[], callsEach: number): Promise<void> {
+export async function assertServed(
+  clients: readonly ClientProcess[],
+  callsEach: number,
+): Promise<void> {
   await Promise.all(clients.map(({ ready }) => ready));
   await Promise.all(clients.map((client) => client.go()));
   const reports = await Promise.all(clients.map(({ report }) => report));

@@ -48,17 +48,18 @@ export class Unreachable extends Error {
  * new connection, which may reach another server.
  */
 const ANSWER_MS = 2_000;
-/** Time that a request still has once its signal has aborted. */
-const BRIEF_MS = 250;
+/**
+ * Time limit of a request whose signal has already aborted. A signal is not a deadline: the process
+ * may have been suspended until then.
+ */
+const BRIEF_MS = 200;
 
 /**
  * Runs a script on the server. Connects for this request only: an open connection could fail
  * between calls or keep a program from ending.
  *
- * @param signal Shortens the time limit. It does not end the request: the process may have been
- * suspended, so that the signal aborts although the reply is about to be read.
- * @throws {Unreachable} If the store cannot be reached, refuses the request or does not respond in
- * time.
+ * @throws {Unreachable} If the store cannot be reached, refuses the request or does not respond
+ * before the signal aborts.
  * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client is not in Deno's cache and cannot be
  * fetched.
  */
@@ -81,9 +82,10 @@ export async function run(
   // Without a listener, an error would end the process.
   client.on("error", failed.reject);
   const tooLate = () => new Unreachable("it did not respond in time");
-  const endIn = (ms: number) => onAbort(AbortSignal.timeout(ms), () => failed.reject(tooLate()));
-  const stopTimer = endIn(ANSWER_MS);
-  const stopListening = onAbort(signal, () => endIn(BRIEF_MS));
+  const limits = signal.aborted
+    ? [AbortSignal.timeout(BRIEF_MS)]
+    : [AbortSignal.timeout(ANSWER_MS), signal];
+  const stops = limits.map((limit) => onAbort(limit, () => failed.reject(tooLate())));
   const reply = client.connect()
     .then(() => client.eval(script, { keys: [...keys], arguments: [...words] }));
   try {
@@ -91,8 +93,7 @@ export async function run(
   } catch (error) {
     throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error, keys);
   } finally {
-    stopTimer();
-    stopListening();
+    for (const stop of stops) stop();
     // The client does not close a connection that is still being established.
     connected.promise.then(() => close(client));
   }

@@ -54,7 +54,7 @@ const LONGEST_PAUSE_MS = 1_000;
  * the default session, with a name made from the provider, the client and the account.
  *
  * Each request opens a connection, so an open session does not keep a script from ending. A request
- * is repeated until its signal aborts, and once more after that: it ends at most a second later.
+ * is repeated until its signal aborts, and once more after that: it ends at most half a second later.
  *
  * Requires the permission `--allow-net` for the server. The client package is downloaded at first
  * use.
@@ -164,8 +164,8 @@ class RedisStore implements SessionStore {
         problem = undefined;
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error;
-        // The last attempt is short, so its failure says less than an earlier one.
-        if (!isLast || attempt === 1) problem = error;
+        // The last attempts are cut short, so their failures say less than an earlier outcome.
+        if (!signal.aborted || attempt === 1) problem = error;
         if (error.details.isPermanent) throw this.#unreachable(error);
       }
       if (isLast) throw problem ? this.#unreachable(problem) : signal.reason;

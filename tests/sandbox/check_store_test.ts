@@ -109,6 +109,13 @@ const FAULTS: Readonly<
       },
     };
   }],
+  "releases the lock when its signal aborts": ["excludes", (place) => ({
+    async lock(signal) {
+      const lock = await place.lock(signal);
+      signal.addEventListener("abort", () => lock[Symbol.asyncDispose]());
+      return lock;
+    },
+  })],
   "makes a read wait for the lock": ["reads", (place, end) => ({
     async read(signal) {
       if (place.holder) end();

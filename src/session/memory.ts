@@ -1,5 +1,4 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
-import { accountOf } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
@@ -16,6 +15,7 @@ import {
 } from "./state.ts";
 import { isOtherPrograms, linesOf, readStored, textOf } from "./stored_tokens.ts";
 import { type Lines, type Lock, placeText, type StoredSession, type Vault } from "./vault.ts";
+import { accountOf } from "./whose.ts";
 
 /** An event that is saved in the vault. */
 export type SavedEvent = Extract<

@@ -39,7 +39,8 @@ export interface OpenedStore {
 export class StoreVault implements Vault {
   owner: Owner | undefined;
   #opening: Promise<OpenedStore> | undefined;
-  #reading: Promise<Lines | undefined> | undefined;
+  /** The read in progress of the calls that need the store, and that of the others. */
+  readonly #reading = new Map<boolean, Promise<Lines | undefined>>();
   /** Whether the store has contained a record. If so, a missing record is lost data. */
   hadRecord = false;
 
@@ -62,7 +63,10 @@ export class StoreVault implements Vault {
   async read({ ms, isNeeded, signal }: Wait): Promise<Lines | undefined> {
     const store = await this.#opened(signal);
     // One read serves all simultaneous calls.
-    const reading = this.#reading ??= this.#readFrom(store, isNeeded ? ms : Math.min(ms, BRIEF_MS));
+    const reading = this.#reading.getOrInsertComputed(
+      isNeeded,
+      () => this.#readFrom(store, isNeeded ? ms : Math.min(ms, BRIEF_MS)),
+    );
     try {
       return await unlessAborted(signal, reading);
     } catch (error) {
@@ -77,7 +81,7 @@ export class StoreVault implements Vault {
       return undefined;
     } finally {
       // The next call reads again, even if this read never ends.
-      if (this.#reading === reading) this.#reading = undefined;
+      if (this.#reading.get(isNeeded) === reading) this.#reading.delete(isNeeded);
     }
   }
 

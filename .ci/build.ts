@@ -16,6 +16,7 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const ENTRIES = {
   mod: "mod.ts",
   notebook: "src/notebook/mod.ts",
+  redis: "src/redis/mod.ts",
   sandbox: "src/sandbox/mod.ts",
   cli: "src/cli.ts",
 };

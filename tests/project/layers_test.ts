@@ -39,7 +39,7 @@ async function importsBelow(entry: string): Promise<Import[]> {
   return found;
 }
 
-const ENTRIES = ["mod.ts", "src/notebook/mod.ts", "src/sandbox/mod.ts"];
+const ENTRIES = ["mod.ts", "src/notebook/mod.ts", "src/redis/mod.ts", "src/sandbox/mod.ts"];
 const PROGRAMS = ["src/cli.ts", "src/demo/main.ts"];
 const importable = (await Promise.all(ENTRIES.map(importsBelow))).flat();
 const all = [...importable, ...(await Promise.all(PROGRAMS.map(importsBelow))).flat()];
@@ -65,6 +65,7 @@ const LAYERS = [
   "src/show/",
   "src/api/",
   "src/session/",
+  "src/redis/",
   "src/provider/",
   "src/settings/",
   "src/notebook/",

@@ -14,6 +14,7 @@ const PUBLIC: readonly [specifier: RegExp, path: string][] = [
     /"@platform-auth\/platform-auth\/notebook"|"\.\.\/src\/notebook\/mod\.ts"/g,
     "src/notebook/mod.ts",
   ],
+  [/"@platform-auth\/platform-auth\/redis"|"\.\.\/src\/redis\/mod\.ts"/g, "src/redis/mod.ts"],
   [/"@platform-auth\/platform-auth\/cli"/g, "src/cli.ts"],
 ];
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { lackOf } from "./needs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const ENTRIES = ["mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
+const ENTRIES = ["mod.ts", "src/redis/mod.ts", "src/sandbox/mod.ts", "src/cli.ts"];
 /** Not in ENTRIES: its types import a package for plots, which must not be in the users' lock file. */
 const TOOLKIT = "src/notebook/mod.ts";
 

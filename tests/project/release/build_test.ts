@@ -37,7 +37,8 @@ Deno.test("a build in another folder writes the same bytes", () =>
 const FILES = [
   ...["CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "cli.d.ts", "cli.js", "cli.js.map"],
   ...["deno.json", "mod.d.ts", "mod.js", "mod.js.map", "notebook.d.ts", "notebook.js"],
-  ...["notebook.js.map", "package.json", "sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
+  ...["notebook.js.map", "package.json", "redis.d.ts", "redis.js", "redis.js.map"],
+  ...["sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
 ];
 
 Deno.test("deno publish accepts all files", async () => {
@@ -88,7 +89,7 @@ testNeeding(
       const installed = `${folder}/node_modules/${PACKAGE.name}`;
       await Deno.mkdir(installed.replace(/\/[^/]+$/, ""), { recursive: true });
       await Deno.symlink(DIST, installed);
-      for (const entry of ["", "/notebook", "/sandbox", "/cli"]) {
+      for (const entry of ["", "/notebook", "/redis", "/sandbox", "/cli"]) {
         const script = `import * as module from "${PACKAGE.name}${entry}"; console.log(module);`;
         await Deno.writeTextFile(`${folder}/main.mjs`, script);
         const output = await run("node", ["main.mjs"], folder);
@@ -109,7 +110,7 @@ Deno.test("NOTICE names each bundled package with its license", () => {
 });
 
 Deno.test("the source maps contain no path outside the project", () => {
-  for (const entry of ["mod", "notebook", "sandbox", "cli"]) {
+  for (const entry of ["mod", "notebook", "redis", "sandbox", "cli"]) {
     const { sources } = JSON.parse(Deno.readTextFileSync(`${DIST}${entry}.js.map`));
     const known = /^(src\/[\w/.-]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);

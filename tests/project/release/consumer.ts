@@ -12,7 +12,7 @@ export const PACKAGE: { name: string; version: string } = JSON.parse(
   Deno.readTextFileSync(`${DIST}package.json`),
 );
 
-const ENTRIES = ["mod", "notebook", "sandbox", "cli"] as const;
+const ENTRIES = ["mod", "notebook", "redis", "sandbox", "cli"] as const;
 type Specifiers = Readonly<Record<typeof ENTRIES[number], string>>;
 
 function specifiersBy(at: (name: string) => string): Specifiers {

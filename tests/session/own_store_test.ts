@@ -478,7 +478,7 @@ Deno.test("a call that waits for the lock is served by tokens that its holder ha
 
 Deno.test("a call that needs the store waits for a read that a login began", async () => {
   using timeouts = heldTimeouts();
-  await sharing(async ({ table, world, one, other }) => {
+  await sharing(async ({ table, one, other }) => {
     await other.login();
     const { step, reached, open } = gate();
     table.onRead = step;

@@ -10,7 +10,7 @@ import {
   StoreRuleError,
 } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { documentedStore } from "../support/sqlite_store.ts";
+import { openSqlite, sqliteIn } from "../support/sqlite_store.ts";
 
 /** What the stores of all programs share. */
 class Place {
@@ -185,8 +185,8 @@ Deno.test("checkStore() accepts a store in memory and leaves an empty record", a
 
 Deno.test("checkStore() accepts the store in the documentation", () =>
   inFolder(async (folder) => {
-    const { inTable } = await documentedStore(folder);
-    await checkStore(() => inTable(`${folder}/a.db`));
+    const file = sqliteIn(folder);
+    await checkStore(() => openSqlite(file));
   }));
 
 Deno.test("checkStore() passes on an error of the store and releases the lock", async () => {

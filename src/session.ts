@@ -23,7 +23,8 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
-import { mayBelongTo, type Tokens } from "./provider/tokens.ts";
+import type { Tokens } from "./provider/tokens.ts";
+import { mayBelongTo } from "./session/whose.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {

@@ -62,34 +62,3 @@ function number(name: string, value: unknown): Record<string, number> {
 function text(name: string, value: unknown): Record<string, string> {
   return typeof value === "string" && value !== "" ? { [name]: value } : {};
 }
-
-/** The account named in the token, if any. */
-export function accountOf(claims: Claims): string | undefined {
-  return claims.username ?? claims.sub;
-}
-
-/** Whether two tokens belong to two accounts. A claim that one of them lacks is ignored. */
-export function areOfTwoAccounts(a: Claims, b: Claims): boolean {
-  const names = [[a.username, b.username], [a.sub, b.sub]];
-  return names.some(([one, other]) => one !== undefined && other !== undefined && one !== other);
-}
-
-/** Whether a token names this user. A forged name is useless: the API rejects a changed token. */
-export function isNamedIn({ sub, username }: Claims, user: string): boolean {
-  return [username, sub].some((name) => name?.toLowerCase() === user.toLowerCase());
-}
-
-/**
- * Whether a token in the environment belongs to another app client or account. Another program may
- * have set `ACCESS_TOKEN`. If the client id is known, the token must therefore contain this id.
- *
- * @param kept The claims of the stored token, if there is one.
- */
-export function isOfAnother(
-  claims: Claims,
-  clientId: string | undefined,
-  kept: Claims | undefined,
-): boolean {
-  return (clientId !== undefined && claims.clientId !== clientId) ||
-    (kept !== undefined && accountOf(kept) !== accountOf(claims));
-}

@@ -1,4 +1,4 @@
-import { type Claims, isNamedIn, readClaims } from "../platform/claims.ts";
+import { type Claims, readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks, World } from "../platform/world.ts";
 
@@ -126,17 +126,6 @@ export function isGoodFor(tokens: Tokens, clocks: Clocks, ms: number): boolean {
 /** Whether two records have the same access token. */
 export function sameAccess(a: Tokens, b: Tokens): boolean {
   return a.accessToken.reveal() === b.accessToken.reveal();
-}
-
-/**
- * Whether these may be the tokens of this user, by the name of the login or the names in the token.
- * If the token's `username` is its `sub`, the user's name is unknown, so the tokens may belong to
- * any user.
- */
-export function mayBelongTo({ claims, learned: { loginName } }: Tokens, user: string): boolean {
-  const { sub, username = sub } = claims;
-  const isUnknown = loginName === undefined && username === sub;
-  return isUnknown || loginName?.toLowerCase() === user.toLowerCase() || isNamedIn(claims, user);
 }
 
 /** Whether a record has a refresh token. */

@@ -69,7 +69,8 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
   ],
   excludes: [
     "lock() must not give a lock while another holder has it",
-    "take a lock that is exclusive for all processes and for all callers in one process",
+    "take a lock that is exclusive for all processes and for all callers in one process, and hold " +
+    "it until it is released, even if the signal of lock() aborts later",
   ],
   reads: [
     "read() must return the last stored record while another holder has the lock",
@@ -199,7 +200,10 @@ class Check {
 
   /** One holder, while others wait for the lock. */
   async waiting(one: CheckedStore, other: CheckedStore): Promise<void> {
-    const holder = await this.#lock("releases", one);
+    const early = new AbortController();
+    const holder = await this.#lock("releases", one, early.signal);
+    // An abort after the lock was given must not take it away.
+    early.abort();
     const leave = new AbortController();
     const waiting = [one, other].map((store) => this.#lock("aborts", store, leave.signal));
     await this.#expectNone("excludes", waiting);

@@ -19,7 +19,7 @@ import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
 import { finishLogout, LOGGED_OUT, Logout, type RemoteLogout, type Removed } from "./logout.ts";
 import { Memory } from "./memory.ts";
-import { otherAccount } from "./owner.ts";
+import { otherAccount } from "./whose.ts";
 import { type Notice, Notices } from "./notices.ts";
 import {
   afterEarlyFailure,

@@ -1,6 +1,6 @@
 import { environment, setVariable } from "../platform/environment.ts";
 import { linesIn, readStored, type StoredTokens } from "./stored_tokens.ts";
-import { isOfAnother } from "../platform/claims.ts";
+import { isOfAnother } from "./whose.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import { AUDIENCE_VARIABLE, audienceText, type Trust } from "../settings/trust.ts";
 import type { Configuration } from "./configuration.ts";

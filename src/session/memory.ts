@@ -1,5 +1,4 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
-import { accountOf } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
@@ -16,6 +15,7 @@ import {
 } from "./state.ts";
 import { isOtherPrograms, linesOf, readStored, textOf } from "./stored_tokens.ts";
 import { type Lines, type Lock, placeText, type StoredSession, type Vault } from "./vault.ts";
+import { accountOf } from "./whose.ts";
 
 /** An event that is saved in the vault. */
 export type SavedEvent = Extract<
@@ -105,9 +105,7 @@ export class Memory {
     const isFinal = event.kind === "login" || event.kind === "logout";
     const isEnding = event.kind === "logout" || event.kind === "refused";
     if (isEnding) this.apply(event);
-    // Without the lock, a refusal is not saved: the process that holds the lock may still receive
-    // tokens.
-    if (event.kind === "refused" && lock.problem) return undefined;
+    if (event.kind === "refused" && !isSavedUnder(lock, event.held)) return undefined;
     const tokens = isEnding ? tokensOf(this.current) : event.tokens;
     const lines = linesOf(tokens);
     const text = this.saving = textOf(lines);
@@ -122,7 +120,12 @@ export class Memory {
     }
     if (found) this.known = textOf(found);
     this.isAhead = found === undefined;
-    this.session.notices.replace({ NOT_SAVED: problem && tokens && notSaved(problem) });
+    this.session.notices.replace({
+      NOT_SAVED: problem && tokens && notSaved(problem),
+      STORE_AWAY: undefined,
+      STORE_EMPTY: undefined,
+      STORE_UNREAD: undefined,
+    });
     if (!isEnding) this.apply(event);
     return problem;
   }
@@ -182,4 +185,13 @@ export class Memory {
       : `There is no session (${ignored})`;
     return { code: "NO_SESSION", problem, fix: ["run ", { call: "login" }] };
   }
+}
+
+/**
+ * Whether the vault contains these tokens, so that their refusal is to be saved. Without the lock,
+ * it is not: the process that holds the lock may still receive tokens.
+ */
+function isSavedUnder({ now, problem }: Lock, { refreshToken }: Tokens): boolean {
+  return problem === undefined && now !== undefined &&
+    now.REFRESH_TOKEN === refreshToken?.reveal();
 }

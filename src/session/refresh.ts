@@ -1,5 +1,4 @@
 import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
-import { areOfTwoAccounts } from "../platform/claims.ts";
 import {
   isGoodFor,
   type RefreshVariant,
@@ -13,6 +12,7 @@ import type { Queue } from "./queue.ts";
 import { SharedWork } from "./shared_work.ts";
 import { isOver, sameRefresh, tokensOf } from "./state.ts";
 import type { Lines, Lock, StoredSession, Vault } from "./vault.ts";
+import { areOfTwoAccounts } from "./whose.ts";
 
 /**
  * The reason for a refresh: the token expired (`due`) or is about to expire (`early`), the user

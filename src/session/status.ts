@@ -8,7 +8,7 @@ import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import type { Clocks } from "../platform/world.ts";
-import { accountOf, isNamedIn } from "../platform/claims.ts";
+import { accountOf, isNamedIn } from "./whose.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { spanText } from "../errors/amounts.ts";
 

@@ -8,7 +8,6 @@ import {
   type Lock,
   lockBusy,
   type LockWait,
-  OWN_PLACE,
   type Owner,
   type Place,
   placeText,
@@ -40,7 +39,8 @@ export interface OpenedStore {
 export class StoreVault implements Vault {
   owner: Owner | undefined;
   #opening: Promise<OpenedStore> | undefined;
-  #reading: Promise<Lines | undefined> | undefined;
+  /** The read in progress of the calls that need the store, and that of the others. */
+  readonly #reading = new Map<boolean, Promise<Lines | undefined>>();
   /** Whether the store has contained a record. If so, a missing record is lost data. */
   hadRecord = false;
 
@@ -63,12 +63,15 @@ export class StoreVault implements Vault {
   async read({ ms, isNeeded, signal }: Wait): Promise<Lines | undefined> {
     const store = await this.#opened(signal);
     // One read serves all simultaneous calls.
-    const reading = this.#reading ??= this.#readFrom(store, isNeeded ? ms : Math.min(ms, BRIEF_MS));
+    const reading = this.#reading.getOrInsertComputed(
+      isNeeded,
+      () => this.#readFrom(store, isNeeded ? ms : Math.min(ms, BRIEF_MS)),
+    );
     try {
       return await unlessAborted(signal, reading);
     } catch (error) {
       signal?.throwIfAborted();
-      const problem = problemOf("read", error);
+      const problem = this.problemOf("read", error);
       this.session.notices.replace({
         STORE_AWAY: problem,
         STORE_EMPTY: undefined,
@@ -78,13 +81,14 @@ export class StoreVault implements Vault {
       return undefined;
     } finally {
       // The next call reads again, even if this read never ends.
-      if (this.#reading === reading) this.#reading = undefined;
+      if (this.#reading.get(isNeeded) === reading) this.#reading.delete(isNeeded);
     }
   }
 
   async lock({ ms, signal, isServedBy }: LockWait): Promise<Lock> {
     const store = await this.#opened(signal);
     signal?.throwIfAborted();
+    const started = this.#world.monotonic();
     const limit = this.#world.timeout(ms);
     const over = new AbortController();
     const locking = Promise.try(() => store.lock(AbortSignal.any([limit, over.signal])));
@@ -98,9 +102,13 @@ export class StoreVault implements Vault {
     } catch (error) {
       signal?.throwIfAborted();
       const isBusy = limit.aborted && !(error instanceof ConfigError);
-      return await this.#notHeld(isBusy ? lockBusy("store") : problemOf("lock", error));
+      return await this.#notHeld(isBusy ? lockBusy("store") : this.problemOf("lock", error));
     } finally {
       over.abort();
+      const waitedMs = Math.round(this.#world.monotonic() - started);
+      if (waitedMs >= FIRST_LOOK_MS) {
+        this.#world.log?.({ event: "lock", waitedMs, isHeld: held !== undefined });
+      }
       // The store may grant the lock too late.
       if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
     }
@@ -111,7 +119,7 @@ export class StoreVault implements Vault {
       return lock;
     } catch (error) {
       await lock[Symbol.asyncDispose]();
-      return await this.#notHeld(problemOf("read", error));
+      return await this.#notHeld(this.problemOf("read", error));
     }
   }
 
@@ -127,6 +135,20 @@ export class StoreVault implements Vault {
   /** Reads the store under the lock. */
   async readNow(ms: number): Promise<Lines | undefined> {
     return await this.#readFrom(await this.#opened(undefined), ms);
+  }
+
+  /**
+   * @param cause The store's error. The message of a program's own error may contain a secret, so it
+   * is dropped.
+   */
+  problemOf(method: "read" | "lock" | "write", cause: unknown): ConfigError {
+    if (cause instanceof ConfigError) return cause;
+    return new ConfigError(
+      "STORE_UNREACHABLE",
+      `Cannot use the session in ${placeText(this.place)}: ${method}() failed or took too long`,
+      "check the object in the option store, for example with checkStore() of the sandbox, and try again",
+      cause,
+    );
   }
 
   async #opened(signal: AbortSignal | undefined): Promise<SessionStore> {
@@ -148,7 +170,8 @@ export class StoreVault implements Vault {
       Object.entries(record).filter(([, text]) => typeof text === "string"),
     );
     this.hadRecord ||= lines !== undefined;
-    const whose = this.owner?.account ? ` of ${this.owner.account}` : "";
+    const { account } = this.owner ?? {};
+    const whose = this.owner ? account ? ` of ${account}` : " without an account name" : "";
     const isEmpty = Object.keys(lines ?? {}).length === 0;
     this.session.notices.replace({
       STORE_AWAY: undefined,
@@ -218,8 +241,8 @@ class StoreLock implements Lock {
   }
 
   async write(lines: Lines, isFinal: boolean): Promise<Written> {
-    const { held, now: before = {}, vault, ms } = this;
-    if (held === undefined) return { found: this.now, problem: problemOf("lock", undefined) };
+    const { held, now: before = {}, vault, ms, problem } = this;
+    if (held === undefined) return { found: this.now, problem: vault.problemOf("lock", problem) };
     try {
       await vault.step(ms, (limit) => held.write(lines, limit));
       // A transaction may be committed by the release.
@@ -234,7 +257,7 @@ class StoreLock implements Lock {
       const isWritten = found !== undefined && sameLines(found, lines);
       const isOthers = found !== undefined && !sameLines(found, before);
       if (isWritten || (isOthers && !isFinal)) return { found };
-      return { found, problem: problemOf("write", error) };
+      return { found, problem: vault.problemOf("write", error) };
     }
   }
 
@@ -250,18 +273,4 @@ class StoreLock implements Lock {
 /** Whether the store cannot be used as it is set up, so that waiting and retrying are useless. */
 function isUnusable({ code }: AuthError): boolean {
   return code === "INVALID_SETTING" || code === "PERMISSION" || code === "PACKAGE_UNAVAILABLE";
-}
-
-/**
- * @param cause The store's error. The message of a program's own error may contain a secret, so it
- * is dropped.
- */
-function problemOf(method: "read" | "lock" | "write", cause: unknown): ConfigError {
-  if (cause instanceof ConfigError) return cause;
-  return new ConfigError(
-    "STORE_UNREACHABLE",
-    `Cannot use the session in ${OWN_PLACE.store}: ${method}() failed or took too long`,
-    "check the object in the option store, for example with checkStore() of the sandbox, and try again",
-    cause,
-  );
 }

@@ -4,7 +4,8 @@ import { ENV_FILE_VARIABLE, SETTING_NAMES, type SettingName } from "../settings/
 import type { Settings } from "../settings/settings.ts";
 import { readPortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
-import { isNamedIn, readClaims } from "../platform/claims.ts";
+import { readClaims } from "../platform/claims.ts";
+import { isNamedIn } from "./whose.ts";
 import type { Lines } from "./vault.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 

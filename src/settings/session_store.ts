@@ -44,7 +44,7 @@ export interface SessionStore {
   read(signal: AbortSignal): Promise<SessionRecord | undefined>;
   /**
    * Waits until it has the lock, or rejects once the signal aborts. Only one holder has the lock,
-   * in all processes that share the record.
+   * in all processes that share the record. A later abort does not release the lock.
    *
    * The session reads the record again under the lock, and may hold the lock as long as a refresh
    * takes (`timeoutMs`, by default 30 seconds). A lock that expires by itself must last longer.

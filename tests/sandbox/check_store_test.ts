@@ -10,7 +10,7 @@ import {
   StoreRuleError,
 } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { documentedStore } from "../support/sqlite_store.ts";
+import { openSqlite, sqliteIn } from "../support/sqlite_store.ts";
 
 /** What the stores of all programs share. */
 class Place {
@@ -109,6 +109,13 @@ const FAULTS: Readonly<
       },
     };
   }],
+  "releases the lock when its signal aborts": ["excludes", (place) => ({
+    async lock(signal) {
+      const lock = await place.lock(signal);
+      signal.addEventListener("abort", () => lock[Symbol.asyncDispose]());
+      return lock;
+    },
+  })],
   "makes a read wait for the lock": ["reads", (place, end) => ({
     async read(signal) {
       if (place.holder) end();
@@ -178,8 +185,8 @@ Deno.test("checkStore() accepts a store in memory and leaves an empty record", a
 
 Deno.test("checkStore() accepts the store in the documentation", () =>
   inFolder(async (folder) => {
-    const { inTable } = await documentedStore(folder);
-    await checkStore(() => inTable(`${folder}/a.db`));
+    const file = sqliteIn(folder);
+    await checkStore(() => openSqlite(file));
   }));
 
 Deno.test("checkStore() passes on an error of the store and releases the lock", async () => {

@@ -117,6 +117,7 @@ class World implements AsyncDisposable {
     });
     this.#table.onLocked = (signal) => this.pass("lock", signal);
     this.#table.onWrite = () => this.pass("write");
+    this.#table.onRead = (signal) => this.pass("read", signal);
     this.#table.onWritten = () => this.pass("written");
     current = this;
   }

@@ -12,6 +12,12 @@ import {
 import { gate, type Step, Table } from "../support/table.ts";
 
 const never = () => new AbortController().signal;
+/** Ends the pauses of a wait soon, but no time limit. */
+function soon(ms: number): AbortSignal {
+  const abort = new AbortController();
+  if (ms < 1_000) setTimeout(() => abort.abort());
+  return abort.signal;
+}
 const nothing: Step = () => {};
 
 /** An error as a database driver may throw it. */
@@ -70,8 +76,10 @@ Deno.test("sessions share a login in a store until one of them logs out", () =>
     const error = await rejection(call(one));
     assertEquals(error.code, "NO_SESSION");
     assertMatch(error.message, /the program's store contains no session/);
-    const { state, store, envFile } = await one.login();
+    const status = await one.login();
+    const { state, store, envFile } = status;
     assertEquals([state, store, envFile], ["valid", "the program's store", undefined]);
+    assertEquals(codes(status), []);
     assertEquals((await other.login()).source, "store");
     assertEquals([await call(one), await call(other), world.logins()], [200, 200, 1]);
 
@@ -433,6 +441,56 @@ Deno.test("a first login that could not be saved is not replaced by the older re
     assertNotEquals(world.sent.at(-1)?.parameters.REFRESH_TOKEN, older?.REFRESH_TOKEN);
     assertEquals([table.record?.ACCESS_TOKEN, codes(one.status())], [await one.accessToken(), []]);
   }));
+
+Deno.test("no refresh is sent if the store cannot be read under the lock", () =>
+  sharing(async ({ table, world, one }) => {
+    await one.login();
+    world.clock.advance(3_000);
+    table.onLocked = () => {
+      table.onRead = away;
+    };
+    assertEquals((await rejection(call(one))).code, "STORE_UNREACHABLE");
+    table.onLocked = table.onRead = nothing;
+    await assertFree(table);
+    assertEquals(world.refreshes(), 0);
+    assertEquals([await call(one), world.refreshes()], [200, 1]);
+  }));
+
+Deno.test("a call that waits for the lock is served by tokens that its holder has saved", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    await other.login();
+    world.clock.advance(3_000);
+    const [write, release] = [gate(), gate()];
+    table.onWrite = write.step;
+    table.onRelease = release.step;
+    const refreshed = other.refresh();
+    await write.reached;
+    const called = call(one);
+    const locking = gate();
+    table.onLock = (signal) => void locking.step(signal);
+    await locking.reached;
+    write.open();
+    assertEquals([await called, world.refreshes()], [200, 1]);
+    release.open();
+    await refreshed;
+  }, { timeout: soon }));
+
+Deno.test("a call that needs the store waits for a read that a login began", async () => {
+  using timeouts = heldTimeouts();
+  await sharing(async ({ table, one, other }) => {
+    await other.login();
+    const { step, reached, open } = gate();
+    table.onRead = step;
+    const login = one.login();
+    await reached;
+    const called = call(one);
+    timeouts.pass(1_000);
+    timeouts.pass(500);
+    open();
+    assertEquals([await called, (await login).state], [200, "valid"]);
+  }, { timeout: undefined });
+});
 
 Deno.test("a call that cannot get the lock uses the tokens that another process saved meanwhile", () =>
   sharing(async ({ table, world, one, other }) => {

@@ -1,6 +1,7 @@
 /** Starts processes that share a session. When run as a script, this file is such a process. */
 import { AuthError, createSession, type Session, type SessionOptions } from "../../../mod.ts";
 import { IMPORT_FLAGS } from "../../support/child_deno.ts";
+import { openSqlite, type SqliteFile } from "../../support/sqlite_store.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
 /** What a process reports about its calls. */
@@ -23,6 +24,14 @@ export interface ClientProcess {
   readonly ended: Promise<Deno.CommandStatus>;
 }
 
+/** The options of a session, which may be in a SQLite file. */
+export type ClientOptions = SessionOptions & { readonly sqlite?: SqliteFile };
+
+/** The session of a process with these options. */
+export async function sessionWith({ sqlite, ...options }: ClientOptions): Promise<Session> {
+  return createSession({ ...options, ...(sqlite && { store: await openSqlite(sqlite) }) });
+}
+
 /**
  * Starts a process with a session.
  *
@@ -31,7 +40,7 @@ export interface ClientProcess {
  */
 export function startClient(
   work: "call" | "churn",
-  options: SessionOptions,
+  options: ClientOptions,
   calls = 0,
 ): ClientProcess {
   const child = new Deno.Command(Deno.execPath(), {
@@ -108,7 +117,7 @@ async function churn(session: Session): Promise<never> {
 
 if (import.meta.main) {
   const [work, options = "", calls] = Deno.args;
-  const session = createSession(JSON.parse(options));
+  const session = await sessionWith(JSON.parse(options));
   if (work === "churn") await churn(session);
   console.log(JSON.stringify(await call(session, Number(calls))));
 }

@@ -3,46 +3,72 @@ import { assertEquals } from "@std/assert";
 import { createSession } from "../../../mod.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { inFolder, namesIn } from "../../support/child_deno.ts";
-import { type ClientProcess, startClient } from "./client_process.ts";
+import {
+  type ClientOptions,
+  type ClientProcess,
+  sessionWith,
+  startClient,
+} from "./client_process.ts";
+import { openSqlite, sqliteIn } from "../../support/sqlite_store.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 
+const ENDED = new Date(Date.now() - 60_000).toISOString();
+
+/** Saves a session with an expired access token in a folder. Returns the options that find it. */
+type Save = (world: Sandbox, folder: string) => Promise<ClientOptions>;
+
 /**
- * Starts processes on one expired `.env` and asserts that one refresh serves all of them. The pool
- * tracks devices, and a replaced refresh token is revoked at once.
+ * Starts processes that share an expired session, and asserts that one refresh serves all of them.
+ * The pool tracks devices, and a replaced refresh token is revoked at once.
  */
-export async function assertOneRefresh(processes: number, callsEach: number): Promise<void> {
+export async function assertOneRefresh(
+  save: Save,
+  processes: number,
+  callsEach: number,
+): Promise<void> {
   await using world = await startSandbox({
     rotateRefreshTokens: true,
     graceSeconds: 0,
     trackDevices: true,
   });
   await inFolder(async (folder) => {
-    const envFile = await writeExpired(world, folder);
+    const options = await save(world, folder);
     const before = world.requests.length;
+    const files = namesIn(folder);
     await assertServed(
-      Array.from({ length: processes }, () => startClient("call", { envFile }, callsEach)),
+      Array.from({ length: processes }, () => startClient("call", options, callsEach)),
       callsEach,
     );
     // A later process can refresh with the saved refresh token.
-    assertEquals((await createSession({ envFile }).refresh()).state, "valid");
+    assertEquals((await (await sessionWith(options)).refresh()).state, "valid");
     const flows = world.requests.slice(before).map(({ authFlow, status }) =>
       `${authFlow} ${status}`
     );
     assertEquals(flows, ["REFRESH_TOKEN_AUTH 200", "REFRESH_TOKEN_AUTH 200"]);
-    assertEquals(namesIn(folder), [".env", ".env.lock"]);
+    assertEquals(namesIn(folder), files);
   });
 }
 
-/** Writes a `.env` with an expired access token into this folder. @returns The path of the file. */
-export async function writeExpired({ settings }: Sandbox, folder: string): Promise<string> {
+export const inEnvFile: Save = async ({ settings }, folder) => {
   const envFile = `${folder}/.env`;
   await writeEnv(folder, variablesOf(settings));
   await createSession({ envFile }).login();
   const text = await Deno.readTextFile(envFile);
-  const ended = new Date(Date.now() - 60_000).toISOString();
-  await Deno.writeTextFile(envFile, text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ended}`));
-  return envFile;
-}
+  await Deno.writeTextFile(envFile, text.replace(/^(ACCESS_TOKEN_EXPIRES_AT=).*$/m, `$1${ENDED}`));
+  return { envFile };
+};
+
+/** Saves the session in the store that the documentation shows. */
+export const inSqlite: Save = async ({ settings }, folder) => {
+  const sqlite = sqliteIn(folder);
+  const options = { ...settings, envFile: false, sqlite } as const;
+  await (await sessionWith(options)).login();
+  const store = await openSqlite(sqlite);
+  const { signal } = new AbortController();
+  await using lock = await store.lock(signal);
+  await lock.write({ ...await store.read(signal), ACCESS_TOKEN_EXPIRES_AT: ENDED }, signal);
+  return options;
+};
 
 /** Lets processes begin together, and asserts that all their calls succeed with one token. */
 export async function assertServed(

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname } from "node:path";
 import { lockEnvFile } from "../../../src/settings/env_file.ts";
 import { assertKillsHarmless } from "./kills.ts";
-import { assertOneRefresh } from "./one_refresh.ts";
+import { assertOneRefresh, inEnvFile, inSqlite } from "./one_refresh.ts";
 import { createSession } from "../../../mod.ts";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { inFolder, namesIn } from "../../support/child_deno.ts";
@@ -15,7 +15,10 @@ import { serveLocal } from "../../support/local_server.ts";
 
 const [PROCESSES, CALLS] = [rounds(3, 8), rounds(10, 50)];
 Deno.test(`${PROCESSES} processes with ${CALLS} calls each send one refresh for an expired token in their .env`, () =>
-  assertOneRefresh(PROCESSES, CALLS));
+  assertOneRefresh(inEnvFile, PROCESSES, CALLS));
+
+Deno.test(`${PROCESSES} processes with ${CALLS} calls each send one refresh for a session in a SQLite file`, () =>
+  assertOneRefresh(inSqlite, PROCESSES, CALLS));
 
 const KILLS = rounds(8, 300);
 Deno.test(`a process killed at a random moment leaves a complete .env and a free lock (${KILLS} kills)`, () =>

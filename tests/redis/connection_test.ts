@@ -1,0 +1,36 @@
+import { assert } from "@std/assert";
+import net from "node:net";
+import { redisStore } from "../../src/redis/mod.ts";
+import { codeOf } from "./in_redis.ts";
+import { settlesWithin } from "../support/settles_within.ts";
+
+/** Holds back all connections that `node:net` opens, until `release()`. */
+function heldConnections(): Disposable & { release(): void } {
+  const real = net.createConnection;
+  const held: (() => void)[] = [];
+  Object.assign(net, {
+    createConnection(options: net.TcpNetConnectOpts) {
+      const socket = new net.Socket();
+      held.push(() => socket.connect(options));
+      return socket;
+    },
+  });
+  return {
+    release: () => held.splice(0).forEach((connect) => connect()),
+    [Symbol.dispose]: () => Object.assign(net, { createConnection: real }),
+  };
+}
+
+async function end(connection: Deno.Conn): Promise<void> {
+  for await (const _ of connection.readable);
+}
+
+// On a busy machine, a program would otherwise never end, because of the open connection.
+Deno.test("a connection that is established after its time limit is closed", async () => {
+  using server = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using connections = heldConnections();
+  const store = redisStore(`redis://127.0.0.1:${server.addr.port}`);
+  await codeOf(store.read(AbortSignal.abort()));
+  connections.release();
+  assert(await settlesWithin(server.accept().then(end), 30_000));
+});

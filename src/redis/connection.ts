@@ -180,8 +180,9 @@ function unreachable(error: unknown, keys: readonly string[]): Unreachable {
   const name = /^([A-Z]{3,})\b/.exec(message)?.[1];
   if (name === undefined) {
     // The client fails with all kinds of errors if it cannot read the server's response.
-    const { isKnown, words, fix } = networkReason(error);
-    return isKnown ? new Unreachable(words, { cause: error, fix }) : notRedis(error);
+    const { isKnown, mayPass, words, fix } = networkReason(error);
+    const details = { cause: error, fix, isPermanent: !mayPass };
+    return isKnown ? new Unreachable(words, details) : notRedis(error);
   }
   const known = KNOWN.find(({ pattern }) => pattern.test(message));
   if (known) {

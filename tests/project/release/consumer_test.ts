@@ -65,18 +65,20 @@ for (const [way, start, requests] of WAYS) {
     });
   });
 
-  testNeeding(lack, `a project imports the toolkit and the sandbox ${way}`, async () => {
+  testNeeding(lack, `a project imports the toolkit, the store and the sandbox ${way}`, async () => {
     await using source = await start();
     await asConsumer(source, async ({ deno }) => {
-      const { cli, mod, notebook, sandbox } = source.specifiers;
+      const { cli, mod, notebook, redis, sandbox } = source.specifiers;
       const script = `
         import { configure, login } from ${JSON.stringify(mod)};
         import { show, table } from ${JSON.stringify(notebook)};
+        import { redisStore } from ${JSON.stringify(redis)};
         import { startSandbox } from ${JSON.stringify(sandbox)};
         await using sandbox = await startSandbox();
         configure(sandbox.settings);
         await show((await login()).state);
-        await table([{ a: 1 }]);`;
+        await table([{ a: 1 }]);
+        configure({ store: redisStore("redis://127.0.0.1") });`;
       const { stdout, stderr } = await deno(["run", "-A"], script);
       assertEquals([stdout, stderr], ["valid\na\n-\n1\n1 row, 1 column\n", ""]);
       const version = (await deno(["run", "-A", cli, "--version"])).stdout;
@@ -105,7 +107,7 @@ for (const [way, start, requests] of WAYS) {
 /** A client package with which a session finds its store unreachable. */
 const REDIS_CLIENT = `
   export const createClient = () =>
-    ({ on() {}, connect: async () => {}, eval: async () => "?", destroy() {} });
+    ({ on() {}, connect: async () => {}, eval: async () => 5, destroy() {} });
   export class ConnectionTimeoutError extends Error {}`;
 
 /** What a lock file says about a package that is loaded on demand, and the error that a user gets. */

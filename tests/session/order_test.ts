@@ -1,6 +1,13 @@
 /** Several sessions on one `.env`: the last writer wins, regardless of the times in the tokens. */
 import { assert, assertEquals } from "@std/assert";
-import { linesOf, type Portless, portless, type PortlessOptions } from "../support/portless.ts";
+import { lockEnvFile } from "../../src/settings/env_file.ts";
+import {
+  linesOf,
+  type Portless,
+  portless,
+  type PortlessOptions,
+  rejection,
+} from "../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -49,6 +56,23 @@ Deno.test("a refresh does not replace tokens that another program wrote, even af
   await refreshed;
   const { ACCESS_TOKEN } = linesOf(world.envFile);
   assertEquals([ACCESS_TOKEN, await world.session.accessToken()], ["theirs", "theirs"]);
+});
+
+Deno.test("a refusal of the refresh token is not saved while another process holds the lock of the .env", async () => {
+  await using world = portless({
+    file: true,
+    provider: ({ flow }) =>
+      flow === "USER_PASSWORD_AUTH"
+        ? tokenAnswer({ AccessToken: "a1", RefreshToken: "r1", ExpiresIn: 1_800 })
+        : errorAnswer("NotAuthorizedException", "Refresh Token has been revoked"),
+  });
+  await world.session.login();
+  const before = linesOf(world.envFile);
+  world.clock.advance(EXPIRED);
+  const { lock } = await lockEnvFile(world.envFile, 0, world.clock);
+  assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
+  lock.release();
+  assertEquals(linesOf(world.envFile), before);
 });
 
 Deno.test("after a save that failed, the session keeps its new tokens and ignores those in the .env", async () => {

@@ -57,7 +57,7 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     "does not permit a command",
     "ACL SETUSER limited on >Limited-Word-1 ~* +get",
     limited,
-    /grant this user the commands listed in docs\/clusters.md/,
+    /run a command that a session needs; grant this user the commands listed in docs\/clusters.md/,
   ],
   [
     "rejects the password",

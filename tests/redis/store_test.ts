@@ -52,6 +52,22 @@ redisTest("one of two stores has the lock, and a read does not wait for it", asy
   await (await other)[Symbol.asyncDispose]();
 });
 
+redisTest(
+  "the error of a busy lock does not blame the server for its last reply",
+  async (server, open) => {
+    using wire = listenIn(server.port);
+    await using _lock = await open().lock(patient());
+    const end = new AbortController();
+    const store = redisStore(`redis://127.0.0.1:${wire.port}/0`);
+    const waiting = store.lock(end.signal).catch((error) => error);
+    await until(() => wire.heard().includes(":0\r\n"));
+    server.pause();
+    end.abort();
+    assert(await waiting === end.signal.reason);
+    server.resume();
+  },
+);
+
 redisTest("20 stores have the lock in turn", async (_, open) => {
   let holders = 0;
   await Promise.all(Array.from({ length: 20 }, async (_, at) => {

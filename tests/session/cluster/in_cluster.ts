@@ -27,14 +27,9 @@ export function clusterTest(
   testNeeding(NO_REDIS, name, () =>
     inFolder(async (folder) => {
       await using server = await startRedis(folder, isKept);
-      // The store is a real process, so its clients wait in real time, but not for long.
-      const sleep = async (ms: number, signal?: AbortSignal) => {
-        await pause(Math.min(ms, 20), signal);
-        if (signal?.aborted !== true) await world.clock.sleep(ms);
-      };
       await using world = portless({
         sandbox: { rotateRefreshTokens: true, ...sandbox },
-        session: { sleep, timeout: patient },
+        session: { timeout: patient },
       });
       const store = { store: server.url, storeKey: newStoreKey() };
       await use({
@@ -52,18 +47,6 @@ export function clusterTest(
  */
 export function patient(ms: number): AbortSignal {
   return AbortSignal.timeout(Math.max(ms, 30_000));
-}
-
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-    function done() {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }
 
 /** Makes a call, and returns the status of its response. */

@@ -81,7 +81,7 @@ export function redisStore(url: string | URL, options: RedisStoreOptions = {}): 
   const address = storeAddress(`${url}`, key !== undefined);
   const name = options.name ?? address.account ?? "default";
   const store = new RedisStore(address, name, Math.ceil(timeoutMs * LOCK_SHARE));
-  return key === undefined ? store : sealed(store, key);
+  return key === undefined ? store : sealed(store, key, name);
 }
 
 const { random, sleep, timeout } = worldOf({});

@@ -6,7 +6,7 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 /** The version of the encrypted text. Text of another version cannot be decrypted. */
-const VERSION = new TextEncoder().encode("platform-auth:3");
+const VERSION = "platform-auth:3";
 
 /** Makes a key for {@linkcode sealed}: 256 random bits. */
 export function newStoreKey(): string {
@@ -17,7 +17,7 @@ export function newStoreKey(): string {
  * Encrypts the record of any store with AES-GCM. The store then contains the record
  * `{ SEALED: "…" }`, or `{}` after a logout. Someone who can read the store, but does not have the
  * key, cannot read the tokens. Someone who can write to the store can put an earlier record back,
- * or one of another store with the same key, but cannot make a record.
+ * but cannot make a record.
  *
  * A record that was not encrypted with this key contains no session: calls fail, and the next login
  * replaces it.
@@ -29,17 +29,19 @@ export function newStoreKey(): string {
  * ```
  *
  * @param key 256 bits in base64, as printed by `platform-auth store-key`.
+ * @param name The session's name, if one key encrypts several. A record can be read only under the
+ * name for which it was encrypted.
  * @throws {ConfigError} `INVALID_SETTING` if the text is not such a key.
  */
-export function sealed(store: SessionStore, key: string): SessionStore {
+export function sealed(store: SessionStore, key: string, name = ""): SessionStore {
   const imported = importedKey(key);
   return {
-    read: async (signal) => await opened(await store.read(signal), await imported),
+    read: async (signal) => await opened(await store.read(signal), await imported, name),
     async lock(signal) {
       const lock = await store.lock(signal);
       return {
         write: async (record, signal) =>
-          await lock.write(await closed(record, await imported), signal),
+          await lock.write(await closed(record, await imported, name), signal),
         [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose](),
       };
     },
@@ -65,24 +67,25 @@ function importedKey(key: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-async function closed(record: SessionRecord, key: CryptoKey): Promise<SessionRecord> {
+async function closed(record: SessionRecord, key: CryptoKey, name: string): Promise<SessionRecord> {
   if (Object.keys(record).length === 0) return record;
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const text = new TextEncoder().encode(JSON.stringify(record));
-  const data = new Uint8Array(await crypto.subtle.encrypt(paramsOf(iv), key, text));
+  const data = new Uint8Array(await crypto.subtle.encrypt(paramsOf(iv, name), key, text));
   return { SEALED: `${iv.toBase64(BASE64)}.${data.toBase64(BASE64)}` };
 }
 
 async function opened(
   record: SessionRecord | undefined,
   key: CryptoKey,
+  name: string,
 ): Promise<SessionRecord | undefined> {
   if (record === undefined || Object.keys(record).length === 0) return record;
   const { SEALED = "" } = record;
   try {
     const [iv = new Uint8Array(), data = new Uint8Array()] = SEALED.split(".")
       .map((part) => Uint8Array.fromBase64(part, { alphabet: "base64url" }));
-    const text = await crypto.subtle.decrypt(paramsOf(iv), key, data);
+    const text = await crypto.subtle.decrypt(paramsOf(iv, name), key, data);
     return recordIn(new TextDecoder().decode(text)) ?? { SEALED };
   } catch (error) {
     // The text is not base64, or the key does not fit.
@@ -92,6 +95,6 @@ async function opened(
   }
 }
 
-function paramsOf(iv: Uint8Array<ArrayBuffer>): AesGcmParams {
-  return { name: "AES-GCM", iv, additionalData: VERSION };
+function paramsOf(iv: Uint8Array<ArrayBuffer>, name: string): AesGcmParams {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(`${VERSION}:${name}`) };
 }

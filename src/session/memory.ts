@@ -74,6 +74,7 @@ export class Memory {
     notices.clear("SIGNED_OUT");
     const earlier = tokensOf(before);
     const isOther = earlier === undefined || !sameAccess(earlier, tokens);
+    if (isOther) notices.clear("EARLY_REFRESH_FAILED");
     if (isOther || event.kind === "accepted") notices.clear("REFRESH_FAILED");
   }
 

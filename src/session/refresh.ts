@@ -117,7 +117,6 @@ export async function renew(
     if (tokens) {
       refresh.isOwn = true;
       refresh.noteResponse(held);
-      notices.clear("EARLY_REFRESH_FAILED");
       if (areOfTwoAccounts(held.claims, tokens.claims)) {
         return await end(memory, lock, held, otherAccount(), false);
       }

@@ -38,11 +38,13 @@ Deno.test("a record that was not encrypted with the key has no tokens, and can b
   const plain = new Table();
   await save(sealed(plain, newStoreKey()), TOKENS);
   const { SEALED = "" } = plain.record ?? {};
+  await save(sealed(plain, key, "another name"), TOKENS);
+  const ofAnother = plain.record?.SEALED ?? "";
   await save(sealed(plain, key), TOKENS);
   const own = plain.record?.SEALED ?? "";
   const altered = own.replace(/.$/, (last) => last === "A" ? "Q" : "A");
   const records: SessionRecord[] = [
-    ...[SEALED, altered, own.slice(0, -4), own.split(".")[1] ?? "", "", "%", "a.b.c"]
+    ...[SEALED, ofAnother, altered, own.slice(0, -4), own.split(".")[1] ?? "", "", "%", "a.b.c"]
       .map((text) => ({ SEALED: text })),
     TOKENS,
     { ...TOKENS, SEALED },

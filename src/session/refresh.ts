@@ -118,7 +118,7 @@ export async function renew(
       refresh.isOwn = true;
       refresh.noteResponse(held);
       if (areOfTwoAccounts(held.claims, tokens.claims)) {
-        return await end(memory, lock, held, otherAccount(), false);
+        return await end(memory, lock, held, mixedAccounts(), false);
       }
       const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
@@ -163,7 +163,7 @@ async function end(
 }
 
 /** Makes the error for a stored refresh token that did not belong to the stored access token. */
-function otherAccount(): SessionExpiredError {
+function mixedAccounts(): SessionExpiredError {
   return new SessionExpiredError(
     "REFRESH_REJECTED",
     "Cannot refresh the session: its refresh token belongs to another account than its access token",

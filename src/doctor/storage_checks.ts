@@ -17,7 +17,7 @@ import type { Configuration } from "../session/configuration.ts";
 import { Memory } from "../session/memory.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { tokensOf } from "../session/state.ts";
-import { PROBE_SHARE, type StoredSession, type Vault } from "../session/vault.ts";
+import type { StoredSession, Vault } from "../session/vault.ts";
 import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
@@ -106,6 +106,9 @@ export const STORAGE_CHECKS: Checks = {
   },
 };
 
+/** The share of a call's time limit that each step of a check may use. */
+const STEP_SHARE = 0.25;
+
 /**
  * Checks whether a session can use a store on a server: reads the store, then takes its lock, and
  * writes nothing.
@@ -117,7 +120,7 @@ export async function checkStore(
 ): Promise<Source | undefined> {
   if (vault.read === undefined) return undefined;
   const { configuration: { settings }, notices } = session;
-  const wait = { ms: settings.timeoutMs * PROBE_SHARE, isNeeded: true, signal };
+  const wait = { ms: settings.timeoutMs * STEP_SHARE, isNeeded: true, signal };
   const memory = new Memory(session, () => vault);
   const failure = await attempt(signal, async () => {
     memory.adopt(await vault.read?.(wait));

@@ -271,7 +271,7 @@ export class Engine implements Heart {
     using _turn = await this.#turnSoon(endedByLogin, signal);
     if (!this.isWanted(order)) return;
     const ms = this.settings.timeoutMs / 2;
-    await using lock = await this.vault.lock({ ms, isNeeded: true, signal });
+    await using lock = await this.vault.lock({ ms, signal });
     signal?.throwIfAborted();
     this.memory.adopt(lock.now);
     if (!this.isWanted(order)) return;
@@ -306,7 +306,7 @@ export class Engine implements Heart {
       logout.ask(remote, order);
       onApplied();
     });
-    if (known === undefined) logout.settle(this.#logOut(logout));
+    if (known === undefined) logout.follow(this.#logOut(logout));
     return await ended;
   }
 
@@ -332,7 +332,7 @@ export class Engine implements Heart {
     const { signal } = logout;
     using _turn = await this.#turnSoon(endedByLogout, signal);
     const ms = this.settings.timeoutMs / 2;
-    await using lock = await this.vault.lock({ ms, isNeeded: true, signal, onlyRemoves: true });
+    await using lock = await this.vault.lock({ ms, signal, onlyRemoves: true });
     signal.throwIfAborted();
     const before = tokensOf(this.current);
     this.memory.adopt(lock.now);
@@ -457,7 +457,7 @@ export class Engine implements Heart {
       if (this.refreshing === refresh) this.refreshing = undefined;
     };
     onAbort(refresh.signal, leave);
-    refresh.settle(
+    refresh.follow(
       this.configuration.isLent ? this.#lend(refresh) : renew(this, refresh),
     );
     // If every caller has given up, the rejection must still be handled.
@@ -527,7 +527,7 @@ export class Engine implements Heart {
 function endedByLogin(): AuthError {
   return new ProviderError(
     "TIMEOUT",
-    "Cannot refresh the session: there was no response for 3 seconds while a login was waiting",
+    "Cannot refresh the session: a login ended the refresh, which took longer than 3 seconds",
     "try again once the login has ended",
   );
 }

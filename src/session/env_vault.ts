@@ -26,21 +26,23 @@ import {
 
 /** Keeps a session in a `.env`, so that other processes can use it. */
 export class EnvVault implements Vault {
+  /** The lines that were read or written last. A file that is missing for a moment changes nothing. */
+  last: Lines = {};
   #isRead = false;
 
-  constructor(private readonly path: string, private readonly session: StoredSession) {}
+  constructor(readonly path: string, readonly session: StoredSession) {}
 
   get place() {
     return { envFile: this.path };
   }
 
   peek(): Lines | undefined {
-    if (this.#isRead) return linesOfFile(readEnvFile(this.path));
+    if (this.#isRead) return this.note(readEnvFile(this.path));
     this.#isRead = true;
     // The settings have just read the file.
     const { settings: { file } } = this.session.configuration;
     this.session.notices.replace({ FILE_UNREADABLE: file.problem });
-    return linesOfFile(file);
+    return this.note(file);
   }
 
   async lock({ ms, signal, onlyRemoves = false }: LockWait): Promise<Lock> {
@@ -48,7 +50,13 @@ export class EnvVault implements Vault {
     const mayCreate = !onlyRemoves || readEnvFile(this.path).exists;
     const { file, lock } = await lockEnvFile(this.path, ms, world, signal, mayCreate);
     const before = await readSettledEnvFile(this.path);
-    return new EnvLock(this.path, this.session, file, lock, before);
+    return new EnvLock(this, file, lock, before);
+  }
+
+  /** Returns nothing if the file is missing, unreadable or being written by an editor. */
+  note(file: EnvSnapshot): Lines | undefined {
+    if (!file.exists || file.problem !== undefined || isBeingWritten(file)) return undefined;
+    return this.last = linesIn((key) => file.values.get(key));
   }
 }
 
@@ -57,37 +65,40 @@ class EnvLock implements Lock {
   readonly problem;
   readonly isOptional = true;
 
+  now: Lines | undefined;
+  /** The lines that this holder knows. A refresh does not replace any others. */
+  #expected: Lines;
+
   constructor(
-    private readonly path: string,
-    private readonly session: StoredSession,
+    private readonly vault: EnvVault,
     private readonly file: EnvFile,
     private readonly lock: FileLock,
     private before: EnvSnapshot,
   ) {
     this.isHeld = lock.state === "held";
     this.problem = lock.state === "busy" ? lockBusy(".env") : undefined;
-  }
-
-  get now(): Lines | undefined {
-    return linesOfFile(this.before);
+    this.now = vault.note(before);
+    this.#expected = vault.last;
   }
 
   async read(): Promise<Lines | undefined> {
-    this.before = await readSettledEnvFile(this.path);
+    this.before = await readSettledEnvFile(this.vault.path);
+    this.now = this.vault.note(this.before);
+    this.#expected = this.now ?? this.#expected;
     return this.now;
   }
 
   async write(lines: Lines, isFinal: boolean): Promise<Written> {
-    const { notices, configuration: { settings } } = this.session;
-    const expected = this.now ?? {};
-    let found = expected;
-    const isWanted = () => isFinal || sameLines(found, expected);
+    const { vault, now = {} } = this;
+    const { notices, configuration: { settings } } = vault.session;
+    let found = this.#expected;
+    const isWanted = () => isFinal || sameLines(found, this.#expected);
     const accept = (values: EnvSnapshot["values"]) => {
       found = linesIn((key) => values.get(key));
       return isWanted();
     };
     const containsNone = this.before.problem === undefined &&
-      (Object.keys(expected).length === 0 || isOtherPrograms(expected, settings));
+      (Object.keys(now).length === 0 || isOtherPrograms(now, settings));
     if (isFinal) removeLeftOvers(this.file);
     try {
       // A logout needs no write if the file contains no tokens, so the file may be read-only.
@@ -104,18 +115,18 @@ class EnvLock implements Lock {
       return { found: this.before.problem ? undefined : found, problem: error };
     }
     notices.clear("FILE_UNREADABLE");
-    return { found: lines };
+    return { found: vault.last = lines };
   }
 
   /** @param before The mode before the save; `undefined` if the file is new. */
   #reportMode(before: number | undefined): void {
     const wasPrivate = before !== undefined && !grantsOthers(before);
-    const isOpen = !wasPrivate && grantsOthers(infoAt(this.path)?.mode);
-    this.session.notices.replace({
-      FILE_IS_OPEN: isOpen ? openFile(this.path) : undefined,
+    const isOpen = !wasPrivate && grantsOthers(infoAt(this.vault.path)?.mode);
+    this.vault.session.notices.replace({
+      FILE_IS_OPEN: isOpen ? openFile(this.vault.path) : undefined,
       FILE_WAS_OPEN: !isOpen && grantsOthers(before)
         ? {
-          problem: `${this.path} could be read by other users of this computer`,
+          problem: `${this.vault.path} could be read by other users of this computer`,
           fix: "the file is private now",
         }
         : undefined,
@@ -126,10 +137,4 @@ class EnvLock implements Lock {
     this.lock.release();
     return Promise.resolve();
   }
-}
-
-/** Returns nothing if the file is missing, unreadable or being written by an editor. */
-function linesOfFile(file: EnvSnapshot): Lines | undefined {
-  const isUnknown = !file.exists || file.problem !== undefined || isBeingWritten(file);
-  return isUnknown ? undefined : linesIn((key) => file.values.get(key));
 }

@@ -78,18 +78,17 @@ export class Memory {
     if (isOther || event.kind === "accepted") notices.clear("REFRESH_FAILED");
   }
 
-  /** Adopts lines that another process wrote. Any other lines are not news. */
+  /** Adopts lines, unless this process has already adopted or saved them. */
   adopt(lines: Lines | undefined): void {
     // At first use, `current` takes the lines from the vault.
     void this.current;
     if (lines === undefined) return;
     const text = textOf(lines);
+    const { isAhead } = this;
+    this.isAhead = false;
     if ([this.known, this.saving].some((own) => own?.reveal() === text.reveal())) return;
     this.known = text;
-    if (this.isAhead) {
-      this.isAhead = false;
-      return;
-    }
+    if (isAhead) return;
     const tokens = this.#tokensIn(lines);
     this.session.notices.clear("NOT_SAVED");
     this.apply({ kind: "written elsewhere", tokens, because: this.#endedElsewhere() });
@@ -106,7 +105,7 @@ export class Memory {
     const isFinal = event.kind === "login" || event.kind === "logout";
     const isEnding = event.kind === "logout" || event.kind === "refused";
     if (isEnding) this.apply(event);
-    if (event.kind === "refused" && !isSavedUnder(lock, event.held)) return undefined;
+    if (event.kind === "refused" && !maySaveRefusal(lock, event.held)) return undefined;
     const tokens = isEnding ? tokensOf(this.current) : event.tokens;
     const lines = linesOf(tokens);
     const text = this.saving = textOf(lines);
@@ -189,10 +188,10 @@ export class Memory {
 }
 
 /**
- * Whether the vault contains these tokens, so that their refusal is to be saved. Without the lock,
- * it is not: the process that holds the lock may still receive tokens.
+ * Whether the refusal of these tokens is saved: only in their place, and not while another process,
+ * which may still receive tokens, holds the lock.
  */
-function isSavedUnder({ now, problem }: Lock, { refreshToken }: Tokens): boolean {
+function maySaveRefusal({ now, problem }: Lock, { refreshToken }: Tokens): boolean {
   return problem === undefined && now !== undefined &&
     now.REFRESH_TOKEN === refreshToken?.reveal();
 }

@@ -86,9 +86,6 @@ export async function renew(
 
   await using lock = await vault.lock({
     ms: totalMs * LOCK_WAIT_SHARE,
-    // Only an early refresh can do without the store, because its token is still valid. A token
-    // that the API rejected is as useless as an expired one.
-    isNeeded: reason !== "early",
     signal,
     isServedBy,
   });
@@ -103,34 +100,36 @@ export async function renew(
   }
 
   // A process that was suspended while it waited still gets a quarter of the time: a process that
-  // gives up before the response arrives loses the new refresh token. The holder of the lock stops
-  // after half the time, so that other processes get their turn.
-  const endMs = Math.max(started + totalMs, world.monotonic() + totalMs / 4);
-  const leftMs = () => Math.min(endMs - world.monotonic(), lock.isHeld ? totalMs / 2 : Infinity);
+  // gives up before the response arrives loses the new refresh token.
+  const now = world.monotonic();
+  const endMs = Math.max(started + totalMs, now + totalMs / 4);
+  // The holder of the lock stops after half the time, so that other processes get their turn.
+  const lastMs = lock.isHeld ? Math.min(endMs, now + totalMs / 2) : endMs;
+  const leftMs = () => lastMs - world.monotonic();
   const waiters = { signal, isWanted: () => refresh.isWaitedFor };
   const username = settings.text("username");
+  refresh.commit();
   for (;;) {
-    refresh.commit();
     const response = await requestRefresh(provider, held, username, world, leftMs(), waiters);
     const { outcome, tokens, variant } = response;
     notices.learnClock(response.clockOffsetMs);
     if (tokens) {
-      refresh.isOwn = true;
       refresh.noteResponse(held);
       if (areOfTwoAccounts(held.claims, tokens.claims)) {
         return await end(memory, lock, held, mixedAccounts(), false);
       }
       const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
+      refresh.isOwn = sameAccess(usable(memory), tokens);
       return usable(memory);
     }
     // The refresh token may have been refused because a late holder of the lock used it and has
     // just saved the new tokens.
     memory.adopt(await lock.read());
     if (replaced(held)) return usable(memory);
-    const now = memory.current;
-    if (now.kind === "renewable" && !sameRefresh(now.tokens, held) && leftMs() > 0) {
-      held = now.tokens;
+    const { current } = memory;
+    if (current.kind === "renewable" && !sameRefresh(current.tokens, held) && leftMs() > 0) {
+      held = current.tokens;
       continue;
     }
     refresh.noteResponse(held);

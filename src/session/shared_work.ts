@@ -42,7 +42,7 @@ export class SharedWork<Result> {
     return this.result;
   }
 
-  settle(work: Promise<Result>): void {
+  follow(work: Promise<Result>): void {
     this.done.resolve(work);
   }
 

@@ -1,4 +1,4 @@
-import { type AuthError, ConfigError } from "../errors/errors.ts";
+import { type AuthError, ConfigError, ProviderError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { backoffMs } from "../platform/backoff.ts";
 import type { SessionLock, SessionStore } from "../settings/session_store.ts";
@@ -112,7 +112,7 @@ export class StoreVault implements Vault {
       // The store may grant the lock too late.
       if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
     }
-    if (held === undefined) return new StoreLock(this, ms, undefined);
+    if (held === undefined) return new StoreLock(this, ms, undefined, undefined, lockBusy("store"));
     const lock = new StoreLock(this, ms, undefined, held);
     try {
       lock.now = await this.#readFrom(store, ms);
@@ -143,9 +143,14 @@ export class StoreVault implements Vault {
    */
   problemOf(method: "read" | "lock" | "write", cause: unknown): ConfigError {
     if (cause instanceof ConfigError) return cause;
+    const failed = `Cannot use the session in ${placeText(this.place)}`;
+    if (cause instanceof ProviderError) {
+      const busy = "another process held its lock for too long";
+      return new ConfigError("STORE_UNREACHABLE", `${failed}: ${busy}`, cause.fix);
+    }
     return new ConfigError(
       "STORE_UNREACHABLE",
-      `Cannot use the session in ${placeText(this.place)}: ${method}() failed or took too long`,
+      `${failed}: ${method}() failed or took too long`,
       "check the object in the option store, for example with checkStore() of the sandbox, and try again",
       cause,
     );

@@ -31,10 +31,10 @@ export interface Wait {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface LockWait extends Wait {
+export interface LockWait extends Pick<Wait, "ms" | "signal"> {
   /**
-   * Receives what another process saved while this one waits for the lock. Returns whether the lock
-   * is no longer needed.
+   * Receives what another process saved in a store while this one waits for the lock. Returns
+   * whether the lock is no longer needed.
    */
   isServedBy?(lines: Lines | undefined): boolean;
   /** Whether the caller only removes lines. If so, no lock file is made for a missing `.env`. */
@@ -99,9 +99,6 @@ export interface Written {
   /** The reason why the lines could not be written. */
   readonly problem?: ConfigError | undefined;
 }
-
-/** The share of a call's time limit that each step of a check may use. */
-export const PROBE_SHARE = 0.25;
 
 /**
  * Makes the error for a lock that stays busy. The call fails rather than refresh without the lock,

@@ -58,6 +58,22 @@ Deno.test("a refresh does not replace tokens that another program wrote, even af
   assertEquals([ACCESS_TOKEN, await world.session.accessToken()], ["theirs", "theirs"]);
 });
 
+Deno.test("a refresh saves its tokens although the .env was missing when it began", async () => {
+  await using world = shared();
+  await world.session.login();
+  const text = Deno.readTextFileSync(world.envFile);
+  // An editor replaces the file in two steps.
+  Deno.removeSync(world.envFile);
+  const held = world.hold();
+  const refreshed = world.session.refresh();
+  await held.arrived;
+  Deno.writeTextFileSync(world.envFile, text);
+  held.release();
+  await refreshed;
+  const token = await world.session.accessToken();
+  assertEquals([text.includes(token), linesOf(world.envFile).ACCESS_TOKEN], [false, token]);
+});
+
 Deno.test("a refusal of the refresh token is not saved while another process holds the lock of the .env", async () => {
   await using world = portless({
     file: true,

@@ -492,6 +492,19 @@ Deno.test("a call that needs the store waits for a read that a login began", asy
   }, { timeout: undefined });
 });
 
+Deno.test("a login that could not be saved does not hide the next login of another process", () =>
+  sharing(async ({ table, one, other }) => {
+    await one.login();
+    table.onRead = table.onLock = away;
+    await one.login({ force: true });
+    table.onRead = table.onLock = nothing;
+    // The record is the one that this session knows.
+    await one.login();
+    await other.login({ force: true });
+    await one.login();
+    assertEquals(await one.accessToken(), await other.accessToken());
+  }));
+
 Deno.test("a call that cannot get the lock uses the tokens that another process saved meanwhile", () =>
   sharing(async ({ table, world, one, other }) => {
     await one.login();

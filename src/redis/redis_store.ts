@@ -112,8 +112,8 @@ class RedisStore implements SessionStore {
     try {
       await this.#repeat(LOCK, [owner, `${this.#lockMs}`], signal, 0);
     } catch (error) {
-      // Unless another process has the lock, the server may have granted it, and the reply was lost.
-      if (error !== signal.reason) await this.#release(owner, AbortSignal.abort());
+      // The server may have granted the lock although its reply did not arrive.
+      await this.#release(owner, AbortSignal.abort());
       throw error;
     }
     return {

@@ -206,7 +206,7 @@ class AccountSession implements ConfigurableSession {
   readonly login: Session["login"] = (given = {}) =>
     run("login", given, async (signal, onApplied) => {
       const engine = this.#withCurrentSettings();
-      const order = engine.begin();
+      const order = engine.nextOrder();
       await engine.lookBeforeLogin(signal);
       if (await isKept(engine, given, signal)) return this.#status();
       // Only a login needs this module, so it is loaded on demand.
@@ -215,7 +215,7 @@ class AccountSession implements ConfigurableSession {
       signal?.throwIfAborted();
       const { configuration, notices: { clockOffsetMs } } = engine;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
-        refusal: (username) => engine.refusal(username),
+        wrongAccount: (username) => engine.wrongAccount(username),
         keyDisplay: () => import("./show/key_display.ts"),
         inLaterCall: (work) =>
           cancellable("respond()", undefined, async (signal, onApplied) => {
@@ -298,7 +298,7 @@ class AccountSession implements ConfigurableSession {
   readonly status: Session["status"] = () => {
     // The settings and the store are read again: a user may have edited the .env, and another
     // process may have ended the session.
-    this.#withCurrentSettings().readStore();
+    this.#withCurrentSettings().adoptChanges();
     return this.#status();
   };
 
@@ -473,7 +473,7 @@ function loginOfLent(): ConfigError {
 async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     // Another process may have logged in or out.
-    engine.readStore();
+    engine.adoptChanges();
     const user = engine.settings.text("username");
     const known = tokensOf(engine.current);
     if (known && user !== undefined && !mayBelongTo(known, user)) return false;

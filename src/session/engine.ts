@@ -1,8 +1,9 @@
 /**
- * The engine of a session decides when tokens are refreshed, replaced and removed. Each of these
- * three changes waits for its turn, takes the lock, adopts what other processes saved, decides, and
- * saves. `memory.ts` has the state, `state.ts` defines it, and `plan.ts` has the rules for when to
- * refresh; `vault.ts` is the interface to the `.env` and the stores; `login.ts` obtains tokens.
+ * The engine of a session decides when tokens are refreshed, replaced and removed. Each change waits
+ * for its turn, takes the lock, adopts what other processes saved, decides, and saves.
+ *
+ * `memory.ts` has the state, `state.ts` defines it, and `plan.ts` has the rules for when to refresh;
+ * `vault.ts` is the interface to the `.env` and the stores; `login.ts` obtains tokens.
  */
 import {
   AuthError,
@@ -127,7 +128,7 @@ export class Engine implements Heart {
     const fresh = this.fresh(minValidMs);
     if (fresh) return fresh;
     if (this.#mustLook) await this.#look(signal);
-    this.#readStoreOnce();
+    this.#adoptChangesOnce();
     const { isLent } = this.configuration;
     const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isLent);
     switch (plan.kind) {
@@ -150,7 +151,7 @@ export class Engine implements Heart {
    */
   async refresh(signal?: AbortSignal, isLogin = false): Promise<Tokens> {
     if (this.#mustLook) await this.#look(signal);
-    this.#readStoreOnce();
+    this.#adoptChangesOnce();
     const { current, configuration: { isLent } } = this;
     const isLoggedOut = isLent && current.kind === "none" && current.because !== undefined;
     if (isLoggedOut && !isLogin && !this.refreshing) throw this.memory.whyNot();
@@ -171,7 +172,7 @@ export class Engine implements Heart {
    */
   async replaceRejected(rejected: Tokens, signal?: AbortSignal): Promise<Tokens | undefined> {
     if (this.#mustLook) await this.#look(signal);
-    this.#readStoreOnce();
+    this.#adoptChangesOnce();
     this.noteResponse("rejected", rejected);
     if (!this.refreshing) {
       if (isOver(this.current)) await this.#removeRejected(signal);
@@ -225,14 +226,14 @@ export class Engine implements Heart {
    * Adopts changes by other processes that are known without a request to a server. During a logout
    * nothing is adopted, because the logout revokes the tokens that were in use when it was called.
    */
-  readStore(): void {
+  adoptChanges(): void {
     if (this.loggingOut === undefined) this.memory.adopt(this.vault.peek());
   }
 
   // The following methods apply logins and logouts.
 
   /** Returns the position of a new login or logout in the order of the calls. */
-  begin(): number {
+  nextOrder(): number {
     return ++this.calledCount;
   }
 
@@ -245,11 +246,11 @@ export class Engine implements Heart {
 
   /** Asks the store's server which account it keeps, before a login sends anything. */
   async lookBeforeLogin(signal: AbortSignal | undefined): Promise<void> {
-    await this.#readServer(false, signal);
+    await this.#adoptFromServer(false, signal);
   }
 
   /** Returns an error if the store keeps the session of an account other than this login's. */
-  refusal(login: string | Tokens): ConfigError | undefined {
+  wrongAccount(login: string | Tokens): ConfigError | undefined {
     const { owner } = this.vault;
     return owner && otherAccount(owner, tokensOf(this.current), login);
   }
@@ -275,8 +276,8 @@ export class Engine implements Heart {
     signal?.throwIfAborted();
     this.memory.adopt(lock.now);
     if (!this.isWanted(order)) return;
-    const refusal = this.refusal(tokens);
-    if (refusal) throw refusal;
+    const wrong = this.wrongAccount(tokens);
+    if (wrong) throw wrong;
     onApplied();
     this.#startOver(order);
     await this.memory.save(lock, { kind: "login", tokens });
@@ -301,7 +302,7 @@ export class Engine implements Heart {
   ): Promise<SignOutResult["ended"]> {
     const known = this.loggingOut?.isOpen ? this.loggingOut : undefined;
     const logout = known ?? new Logout();
-    const order = this.begin();
+    const order = this.nextOrder();
     const ended = logout.join(signal, () => {
       logout.ask(remote, order);
       onApplied();
@@ -313,10 +314,10 @@ export class Engine implements Heart {
   async #logOut(logout: Logout): Promise<SignOutResult["ended"]> {
     const { configuration, notices } = this;
     this.loggingOut = logout;
-    logout.gone = this.#removeTokens(logout).finally(() => {
+    logout.removed = this.#removeTokens(logout).finally(() => {
       if (this.loggingOut === logout) this.loggingOut = undefined;
     });
-    const removed = await logout.gone;
+    const removed = await logout.removed;
     const place = placeText(this.place);
     const { ended, notice } = await finishLogout(logout, configuration, removed, place);
     // Meanwhile, a login may have made a new session, to which these notices do not apply.
@@ -386,7 +387,7 @@ export class Engine implements Heart {
    */
   detach(): void {
     // This discards a login in progress. A logout in progress still takes effect.
-    this.lastAppliedOrder = this.begin();
+    this.lastAppliedOrder = this.nextOrder();
     // Another session uses the process environment from now on.
     this.configure(this.#configuration.outOfEnvironment());
   }
@@ -407,11 +408,11 @@ export class Engine implements Heart {
    * tokens that a logout is about to end. A refresh in progress has already read the store.
    */
   async #look(signal: AbortSignal | undefined): Promise<void> {
-    while (this.loggingOut) await this.loggingOut.gone.catch(() => {});
+    while (this.loggingOut) await this.loggingOut.removed.catch(() => {});
     if (this.refreshing) return;
     const tokens = tokensOf(this.current);
     const isNeeded = tokens === undefined || !isGoodFor(tokens, this.world, 0);
-    await this.#readServer(isNeeded, signal);
+    await this.#adoptFromServer(isNeeded, signal);
   }
 
   /**
@@ -419,7 +420,7 @@ export class Engine implements Heart {
    *
    * @param isNeeded Whether an unreachable server is an error: there is no valid token.
    */
-  async #readServer(isNeeded: boolean, signal: AbortSignal | undefined): Promise<void> {
+  async #adoptFromServer(isNeeded: boolean, signal: AbortSignal | undefined): Promise<void> {
     const { memory, vault } = this;
     void this.current;
     const { version } = memory;
@@ -438,7 +439,7 @@ export class Engine implements Heart {
    * Reads the store synchronously, so that only the first of many simultaneous calls reads the
    * file.
    */
-  #readStoreOnce(): void {
+  #adoptChangesOnce(): void {
     if (!this.refreshing) this.memory.adopt(this.vault.peek());
   }
 

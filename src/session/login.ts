@@ -190,8 +190,8 @@ async function loginByPassword(
   const provider = await resolveProvider("login", settings, !asksPerson);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
-  const refusal = support?.refusal(username);
-  if (refusal) throw refusal;
+  const wrong = support?.wrongAccount(username);
+  if (wrong) throw wrong;
   const login = { provider, world, settings, username, support };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;

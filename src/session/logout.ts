@@ -42,13 +42,13 @@ export interface Removed {
  */
 export class Logout extends SharedWork<SignOutResult["ended"]> {
   /** Settled when the tokens are removed from this computer, or could not be removed. */
-  gone: Promise<Removed> = Promise.resolve({ tokens: [] });
+  removed: Promise<Removed> = Promise.resolve({ tokens: [] });
   /** The strongest request of the callers. */
   remote: RemoteLogout = "keep";
   /** The position of the latest caller in the order of logins and logouts. */
   order = 0;
 
-  /** Adds the request of one more caller. */
+  /** Adds the request of one more caller, when the logout takes effect. */
   ask(remote: RemoteLogout, order: number): void {
     if (BY_STRENGTH.indexOf(remote) > BY_STRENGTH.indexOf(this.remote)) this.remote = remote;
     this.order = order;

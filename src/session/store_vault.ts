@@ -95,7 +95,7 @@ export class StoreVault implements Vault {
     const waits: Promise<SessionLock | undefined>[] = [
       unlessAborted(signal, this.#within(limit, locking)),
     ];
-    if (isServedBy) waits.push(this.#news(store, isServedBy, over.signal));
+    if (isServedBy) waits.push(this.#untilServed(store, isServedBy, over.signal));
     let held: SessionLock | undefined;
     try {
       held = await Promise.race(waits);
@@ -189,7 +189,7 @@ export class StoreVault implements Vault {
   }
 
   /** Looks now and then for what the holder of the lock has saved. */
-  async #news(
+  async #untilServed(
     store: SessionStore,
     isServedBy: (lines: Lines | undefined) => boolean,
     over: AbortSignal,

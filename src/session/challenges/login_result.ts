@@ -31,7 +31,7 @@ export interface PasswordLogin {
 /** The services of a session for a login by password. */
 export interface StepSupport {
   /** Returns an error if the store cannot keep a session of this user. */
-  refusal(username: string): ConfigError | undefined;
+  wrongAccount(username: string): ConfigError | undefined;
   /** Loads the code that displays a key for an authenticator app. */
   keyDisplay(): Promise<KeyDisplay>;
   /**

@@ -13,7 +13,7 @@ import {
   stateOf,
   tokensOf,
 } from "./state.ts";
-import { isOtherPrograms, linesOf, readStored, textOf } from "./stored_tokens.ts";
+import { isOtherPrograms, linesOf, readStored, refusalOf, textOf } from "./stored_tokens.ts";
 import { type Lines, type Lock, placeText, type StoredSession, type Vault } from "./vault.ts";
 import { accountOf } from "./whose.ts";
 
@@ -107,7 +107,7 @@ export class Memory {
     if (isEnding) this.apply(event);
     if (event.kind === "refused" && !maySaveRefusal(lock, event.held)) return undefined;
     const tokens = isEnding ? tokensOf(this.current) : event.tokens;
-    const lines = linesOf(tokens);
+    const lines = event.kind === "refused" ? this.#withRefusal(event.held, lock) : linesOf(tokens);
     const text = this.saving = textOf(lines);
     const { found, problem } = await lock.write(lines, isFinal).finally(() => {
       this.saving = undefined;
@@ -153,6 +153,14 @@ export class Memory {
       portalText,
       unfound && loginAfter(unfound),
     );
+  }
+
+  /** The lines after a refusal. In a store, they say which refresh token was refused. */
+  #withRefusal({ refreshToken }: Tokens, { now }: Lock): Lines {
+    const lines = linesOf(tokensOf(this.current));
+    const isInStore = "store" in (this.vault().place ?? {});
+    const refused = refreshToken ? refusalOf(refreshToken.reveal()) : now?.REFUSED;
+    return isInStore && refused ? { ...lines, REFUSED: refused } : lines;
   }
 
   #tokensIn(lines: Lines): Tokens | undefined {

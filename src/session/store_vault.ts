@@ -2,7 +2,7 @@ import { type AuthError, ConfigError, ProviderError } from "../errors/errors.ts"
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { backoffMs } from "../platform/backoff.ts";
 import type { SessionLock, SessionStore } from "../settings/session_store.ts";
-import { sameLines } from "./stored_tokens.ts";
+import { isRefusalOf, sameLines } from "./stored_tokens.ts";
 import {
   type Lines,
   type Lock,
@@ -85,7 +85,7 @@ export class StoreVault implements Vault {
     }
   }
 
-  async lock({ ms, signal, isServedBy }: LockWait): Promise<Lock> {
+  async lock({ ms, signal, isServedBy }: LockWait): Promise<StoreLock> {
     const store = await this.#opened(signal);
     signal?.throwIfAborted();
     const started = this.#world.monotonic();
@@ -118,7 +118,7 @@ export class StoreVault implements Vault {
       lock.now = await this.#readFrom(store, ms);
       return lock;
     } catch (error) {
-      await lock[Symbol.asyncDispose]();
+      await lock.release();
       return await this.#notHeld(this.problemOf("read", error));
     }
   }
@@ -207,7 +207,7 @@ export class StoreVault implements Vault {
   }
 
   /** The lock that was not granted. Another process may nevertheless have saved what it is for. */
-  async #notHeld(problem: AuthError): Promise<Lock> {
+  async #notHeld(problem: AuthError): Promise<StoreLock> {
     if (isUnusable(problem)) throw problem;
     const now = await this.read({ ms: BRIEF_MS, isNeeded: false });
     return new StoreLock(this, BRIEF_MS, now, undefined, problem);
@@ -228,6 +228,9 @@ export class StoreVault implements Vault {
 }
 
 class StoreLock implements Lock {
+  /** Whether the lock was taken again, after the first one expired. */
+  isSecond = false;
+
   constructor(
     private readonly vault: StoreVault,
     private readonly ms: number,
@@ -248,30 +251,43 @@ class StoreLock implements Lock {
   async write(lines: Lines, isFinal: boolean): Promise<Written> {
     const { held, now: before = {}, vault, ms, problem } = this;
     if (held === undefined) return { found: this.now, problem: vault.problemOf("lock", problem) };
+    let limit: AbortSignal | undefined;
     try {
-      await vault.step(ms, (limit) => held.write(lines, limit));
+      await vault.step(ms, (signal) => held.write(lines, limit = signal));
       // A transaction may be committed by the release.
       this.held = undefined;
       await vault.step(ms, () => held[Symbol.asyncDispose]());
       vault.hadRecord = true;
       return { found: lines };
     } catch (error) {
-      // The reply may be lost, although the lines were written. Or the lock expired, and another
-      // process wrote.
-      const found = await this.read();
-      const isWritten = found !== undefined && sameLines(found, lines);
-      const isOthers = found !== undefined && !sameLines(found, before);
-      if (isWritten || (isOthers && !isFinal)) return { found };
+      let found = await this.read();
+      // The lines may be written although the reply was lost.
+      if (found && sameLines(found, lines)) return { found };
+      const isOthers = () => found && !sameLines(found, before) && !isRefusalOf(found, before);
+      if ((isFinal || !isOthers()) && limit?.aborted === false && !this.isSecond) {
+        // The lock may have expired while this process was suspended.
+        await this.release();
+        await using again = await vault.lock({ ms });
+        again.isSecond = true;
+        const isSame = sameLines(again.now ?? {}, found ?? {});
+        if (again.isHeld && (isFinal || isSame)) return await again.write(lines, isFinal);
+        found = again.now ?? found;
+      }
+      if (isOthers() && !isFinal) return { found };
       return { found, problem: vault.problemOf("write", error) };
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async release(): Promise<void> {
     const { held } = this;
     this.held = undefined;
     if (held === undefined) return;
     // A failed release is harmless: the lock expires, or its connection ends.
     await this.vault.step(BRIEF_MS, () => held[Symbol.asyncDispose]()).catch(() => {});
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
   }
 }
 

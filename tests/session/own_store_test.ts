@@ -311,6 +311,35 @@ Deno.test("a refresh whose lock expired adopts the login that was saved meanwhil
     assertEquals(await one.accessToken(), record?.ACCESS_TOKEN);
   }));
 
+Deno.test("a refresh whose lock expired saves its tokens, even over the refusal of those they replace", () =>
+  sharing(async ({ table, world, one, other }) => {
+    for (const isRefused of [false, true]) {
+      await one.login({ force: true });
+      await other.login();
+      const { refreshed, release } = await refreshing(world, one);
+      table.expire();
+      // The provider has already replaced the refresh token in the store.
+      if (isRefused) assertEquals((await rejection(other.refresh())).code, "REFRESH_REJECTED");
+      release();
+      assertEquals(codes(await refreshed), []);
+      assertEquals(table.record?.ACCESS_TOKEN, await one.accessToken());
+      world.clock.advance(3_000);
+      assertEquals([await call(one), await call(other)], [200, 200]);
+    }
+  }));
+
+Deno.test("a refresh whose lock expired does not undo a logout", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    await other.login();
+    const { refreshed, release } = await refreshing(world, one);
+    table.expire();
+    await other.logout({ revoke: false });
+    release();
+    assertEquals((await rejection(refreshed)).code, "NO_SESSION");
+    assertEquals(table.record, {});
+  }));
+
 Deno.test("a refresh whose lock expired does not write under the lock of another call", () =>
   sharing(async ({ table, world, one, other }) => {
     await one.login();
@@ -322,10 +351,11 @@ Deno.test("a refresh whose lock expired does not write under the lock of another
     const login = other.login({ force: true });
     await locked.reached;
     release();
-    assertEquals(codes(await refreshed), ["NOT_SAVED"]);
+    await new Promise((resolve) => setTimeout(resolve));
     assertEquals(table.record, record);
     locked.open();
     await login;
+    assertEquals(codes(await refreshed), []);
     assertEquals(await other.accessToken(), table.record?.ACCESS_TOKEN);
     world.clock.advance(3_000);
     assertEquals([await call(one), await call(other)], [200, 200]);

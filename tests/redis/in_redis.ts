@@ -33,7 +33,7 @@ export function patient(): AbortSignal {
 
 /** A signal for work that cannot succeed. */
 export function brief(): AbortSignal {
-  return AbortSignal.timeout(500);
+  return AbortSignal.timeout(2_000);
 }
 
 /** The value of `code` with which a promise rejects, or the name of an error without a code. */

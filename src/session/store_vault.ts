@@ -263,6 +263,7 @@ class StoreLock implements Lock {
       let found = await this.read();
       // The lines may be written although the reply was lost.
       if (found && sameLines(found, lines)) return { found };
+      /** Whether the store contains what a refresh must not replace. */
       const isOthers = () => found && !sameLines(found, before) && !isRefusalOf(found, before);
       if ((isFinal || !isOthers()) && limit?.aborted === false && !this.isSecond) {
         // The lock may have expired while this process was suspended.

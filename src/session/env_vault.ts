@@ -45,7 +45,7 @@ export class EnvVault implements Vault {
     return this.note(file);
   }
 
-  async lock({ ms, signal, onlyRemoves = false }: LockWait): Promise<Lock> {
+  async lock({ ms, signal, onlyRemoves }: LockWait): Promise<Lock> {
     const { world } = this.session.configuration;
     const mayCreate = !onlyRemoves || readEnvFile(this.path).exists;
     const { file, lock } = await lockEnvFile(this.path, ms, world, signal, mayCreate);

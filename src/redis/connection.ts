@@ -54,6 +54,11 @@ const ANSWER_MS = 2_000;
  */
 const BRIEF_MS = 200;
 
+/** @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the client cannot be loaded. */
+export async function loadClient(host: string): Promise<Package> {
+  return await loadPackage(`use the store at ${host}`, CLIENT);
+}
+
 /**
  * Runs a script on the server. Connects for this request only: an open connection could fail
  * between calls or keep a program from ending.
@@ -70,10 +75,7 @@ export async function run(
   words: readonly string[],
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { createClient, ConnectionTimeoutError }: Package = await loadPackage(
-    `use the store at ${host}`,
-    CLIENT,
-  );
+  const { createClient, ConnectionTimeoutError } = await loadClient(host);
   const socket = { connectTimeout: ANSWER_MS, reconnectStrategy: false } as const;
   const client = createClient({ url: url.href, socket });
   const connected = Promise.withResolvers<void>();

@@ -2,6 +2,7 @@ import { missingPermission } from "../errors/errors.ts";
 import { mayReach, scriptCommand } from "../settings/permissions.ts";
 import type { SessionStore } from "../settings/session_store.ts";
 import type { Settings } from "../settings/settings.ts";
+import { loadClient } from "./connection.ts";
 import { redisStore } from "./redis_store.ts";
 import { storeAddress } from "./store_address.ts";
 
@@ -21,10 +22,12 @@ export interface SettingsStore {
 
 /**
  * Opens the store of `AUTH_STORE` for the provider, the client and the account of these settings.
+ * Loads the client first: on a busy machine, that may take longer than a request.
  *
- * @throws {ConfigError} `INVALID_SETTING` or `PERMISSION` if the store cannot be used.
+ * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE` if the store cannot
+ * be used.
  */
-export function settingsStore(settings: Settings): SettingsStore {
+export async function settingsStore(settings: Settings): Promise<SettingsStore> {
   const key = settings.secret("storeKey")?.reveal();
   const address = storeAddress(settings.text("store") ?? "", key !== undefined);
   const { url, host, isOpen } = address;
@@ -37,5 +40,6 @@ export function settingsStore(settings: Settings): SettingsStore {
   const name = [provider, settings.text("clientId"), account]
     .map((part) => encodeURIComponent(part ?? "")).join(":");
   const { timeoutMs } = settings;
+  await loadClient(host);
   return { store: redisStore(url, { key, name, timeoutMs }), host, account, isOpen };
 }

@@ -24,7 +24,8 @@ export function openVault(session: StoredSession): Vault {
 /** Few sessions are in Redis, so its code is loaded by the first call that needs the store. */
 async function openRedis({ configuration, notices }: StoredSession): Promise<OpenedStore> {
   const { settingsStore } = await import("../redis/settings_store.ts");
-  const { store, host, account, isOpen } = settingsStore(configuration.settings);
+  const { settings } = configuration;
+  const { store, host, account, isOpen } = await settingsStore(settings);
   if (isOpen) {
     notices.set(
       "STORE_NOT_ENCRYPTED",

@@ -15,7 +15,7 @@ const opened = (options: SessionOptions) =>
 
 redisTest("a server keeps a session for each provider, client and account", async (server) => {
   const saved = async (options: SessionOptions, record: string) => {
-    const { store } = opened({ store: server.url, ...options });
+    const { store } = await opened({ store: server.url, ...options });
     await using lock = await store.lock(patient());
     await lock.write({ ACCESS_TOKEN: record }, patient());
   };
@@ -23,16 +23,17 @@ redisTest("a server keeps a session for each provider, client and account", asyn
   await saved({ username: "grace" }, "grace's");
   await saved({ clientId: "other" }, "another client's");
   await saved({ authUrl: "https://other.example" }, "another provider's");
-  const { store } = opened({ store: `${server.url}#ada`, username: "grace" });
+  const { store } = await opened({ store: `${server.url}#ada`, username: "grace" });
   assertEquals(await store.read(patient()), { ACCESS_TOKEN: "ada's" });
   const keys = await server.tell("KEYS *client%*ada*");
   assertMatch(keys, /^platform-auth:3:\{provider\.example%3A8443:client%3A%7B1%7D:ada\}\r$/m);
 });
 
-Deno.test("the account of a store is the name after the #, or else the user name", () => {
-  const found = ["redis://127.0.0.1", "redis://localhost:7000/1#kim%20r"].map((store) => {
-    const { host, account, isOpen } = opened({ store });
-    return [host, account, isOpen];
-  });
+Deno.test("the account of a store is the name after the #, or else the user name", async () => {
+  const found: unknown[] = [];
+  for (const store of ["redis://127.0.0.1", "redis://localhost:7000/1#kim%20r"]) {
+    const { host, account, isOpen } = await opened({ store });
+    found.push([host, account, isOpen]);
+  }
   assertEquals(found, [["127.0.0.1:6379", "ada", false], ["localhost:7000", "kim r", false]]);
 });

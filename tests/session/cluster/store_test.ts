@@ -119,7 +119,7 @@ testNeeding(
       await using world = await startSandbox({ rotateRefreshTokens: true, graceSeconds: 0 });
       const options = { ...world.settings, envFile: false, store: server.url } as const;
       await createSession(options).login();
-      const { store } = settingsStore(resolveSettings(options, false));
+      const { store } = await settingsStore(resolveSettings(options, false));
       const signal = AbortSignal.timeout(60_000);
       const lock = await store.lock(signal);
       const ACCESS_TOKEN_EXPIRES_AT = new Date(Date.now() - 60_000).toISOString();

@@ -119,9 +119,11 @@ export async function checkStore(
   signal: AbortSignal | undefined,
 ): Promise<Source | undefined> {
   if (vault.read === undefined) return undefined;
-  const { configuration: { settings }, notices } = session;
-  const wait = { ms: settings.timeoutMs * STEP_SHARE, isNeeded: true, signal };
-  const memory = new Memory(session, () => vault);
+  const { timeoutMs } = session.configuration.settings;
+  const wait = { ms: timeoutMs * STEP_SHARE, isNeeded: true, signal };
+  // A check neither reads nor sets tokens in the environment.
+  const configuration = session.configuration.outOfEnvironment();
+  const memory = new Memory({ configuration, notices: session.notices }, () => vault);
   const failure = await attempt(signal, async () => {
     memory.adopt(await vault.read?.(wait));
     await using lock = await vault.lock(wait);
@@ -129,7 +131,7 @@ export async function checkStore(
   });
   const tokens = tokensOf(memory.current);
   if (failure instanceof AuthError) return { finding: failed(failure), tokens };
-  const warnings = notices.all.filter(({ level }) => level === "warning");
+  const warnings = session.notices.all.filter(({ level }) => level === "warning");
   const finding = warnOf(warnings, "reachable, but ") ??
     ok(`reachable, with ${tokens ? "a" : "no"} session`);
   return { finding, tokens };

@@ -2,6 +2,7 @@ import { checkOptions } from "../errors/arguments.ts";
 import { ConfigError, missingPermission, typeError } from "../errors/errors.ts";
 import { backoffMs } from "../platform/backoff.ts";
 import { worldOf } from "../platform/world.ts";
+import { REFRESH_DAYS } from "../provider/tokens.ts";
 import { DEFAULT_TIMEOUT_MS, parseTimeout } from "../settings/options.ts";
 import { mayReach } from "../settings/permissions.ts";
 import type { SessionLock, SessionRecord, SessionStore } from "../settings/session_store.ts";
@@ -33,7 +34,7 @@ export interface RedisStoreOptions {
 const OPTION_TYPES = { key: ["string"], name: ["string"], timeoutMs: ["number"] };
 
 /** Lifetime of a record after it was last written. A refresh token lives about as long. */
-const KEEP_MS = 30 * 86_400_000;
+const KEEP_MS = REFRESH_DAYS * 86_400_000;
 /**
  * Lifetime of the lock, as a share of the session's time limit. A session stops its request to the
  * provider after half of the limit, and waits for the lock for three quarters of it. So the lock of

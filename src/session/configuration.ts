@@ -96,7 +96,7 @@ export class Configuration {
 
   /** Whether the option `token` lends the tokens. If so, the session is in memory only. */
   get isLent(): boolean {
-    return this.options.token !== undefined;
+    return this.settings.isLent;
   }
 
   /**

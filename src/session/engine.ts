@@ -440,7 +440,7 @@ export class Engine implements Heart {
    * file.
    */
   #adoptChangesOnce(): void {
-    if (!this.refreshing) this.memory.adopt(this.vault.peek());
+    if (!this.refreshing) this.adoptChanges();
   }
 
   #share(reason: Reason, signal: AbortSignal | undefined): Promise<Tokens> {

@@ -13,7 +13,14 @@ import {
   stateOf,
   tokensOf,
 } from "./state.ts";
-import { isOtherPrograms, linesOf, readStored, refusalOf, textOf } from "./stored_tokens.ts";
+import {
+  isOtherPrograms,
+  linesOf,
+  readStored,
+  refusalOf,
+  sameLines,
+  textOf,
+} from "./stored_tokens.ts";
 import { type Lines, type Lock, placeText, type StoredSession, type Vault } from "./vault.ts";
 import { accountOf } from "./whose.ts";
 
@@ -28,49 +35,48 @@ export type SavedEvent = Extract<
  * and the copy of its tokens in the process environment.
  */
 export class Memory {
-  // Tests read the `private` fields, to compare the states after two orders of events.
-  private readonly mirror = new EnvironmentMirror();
+  readonly #mirror = new EnvironmentMirror();
   /** `undefined` until the first use. */
-  private state: SessionState | undefined;
+  #state: SessionState | undefined;
   /** The lines that this process last adopted or saved. Only other lines are news. */
-  private known = textOf({});
+  #known = textOf({});
   /** The lines of a save in progress. */
-  private saving: Secret | undefined;
+  #saving: Secret | undefined;
   /**
    * Whether the tokens could not be saved in a vault that could not be read, either. The first
    * lines that are read afterwards are older than the tokens.
    */
-  private isAhead = false;
+  #isAhead = false;
 
   constructor(private readonly session: StoredSession, private readonly vault: () => Vault) {}
 
   /** The state. At first use, it comes from the vault or the environment. */
   get current(): SessionState {
-    if (this.state === undefined) {
+    if (this.#state === undefined) {
       const { configuration, notices } = this.session;
       const lines = this.vault().peek() ?? {};
-      this.known = textOf(lines);
+      this.#known = textOf(lines);
       const first = firstTokens(configuration, notices, this.#tokensIn(lines));
-      this.state = stateOf(first);
-      if (first) this.mirror.show(first, configuration);
+      this.#state = stateOf(first);
+      if (first) this.#mirror.show(first, configuration);
     }
-    return this.state;
+    return this.#state;
   }
 
   /** Changes whenever lines are adopted or saved. */
   get version(): unknown {
-    return this.known;
+    return this.#known;
   }
 
   /** Applies an event to the state and the process environment. */
   apply(event: SessionEvent): void {
     const { configuration, notices } = this.session;
     const before = this.current;
-    const now = this.state = next(before, event);
+    const now = this.#state = next(before, event);
     if (before === now) return;
     const tokens = tokensOf(now);
-    if (tokens === undefined) return this.mirror.clear(tokensOf(before), configuration);
-    this.mirror.show(tokens, configuration);
+    if (tokens === undefined) return this.#mirror.clear(tokensOf(before), configuration);
+    this.#mirror.show(tokens, configuration);
     notices.clear("SIGNED_OUT");
     const earlier = tokensOf(before);
     const isOther = earlier === undefined || !sameAccess(earlier, tokens);
@@ -84,10 +90,10 @@ export class Memory {
     void this.current;
     if (lines === undefined) return;
     const text = textOf(lines);
-    const { isAhead } = this;
-    this.isAhead = false;
-    if ([this.known, this.saving].some((own) => own?.reveal() === text.reveal())) return;
-    this.known = text;
+    const isAhead = this.#isAhead;
+    this.#isAhead = false;
+    if ([this.#known, this.#saving].some((own) => own?.reveal() === text.reveal())) return;
+    this.#known = text;
     if (isAhead) return;
     const tokens = this.#tokensIn(lines);
     this.session.notices.clear("NOT_SAVED");
@@ -108,18 +114,16 @@ export class Memory {
     if (event.kind === "refused" && !maySaveRefusal(lock, event.held)) return undefined;
     const tokens = isEnding ? tokensOf(this.current) : event.tokens;
     const lines = event.kind === "refused" ? this.#withRefusal(event.held, lock) : linesOf(tokens);
-    const text = this.saving = textOf(lines);
+    this.#saving = textOf(lines);
     const { found, problem } = await lock.write(lines, isFinal).finally(() => {
-      this.saving = undefined;
+      this.#saving = undefined;
     });
-    const isKept = problem === undefined && found !== undefined &&
-      textOf(found).reveal() !== text.reveal();
-    if (isKept) {
+    if (problem === undefined && found && !sameLines(found, lines)) {
       this.adopt(found);
       return undefined;
     }
-    if (found) this.known = textOf(found);
-    this.isAhead = found === undefined;
+    if (found) this.#known = textOf(found);
+    this.#isAhead = found === undefined;
     this.session.notices.replace({
       NOT_SAVED: problem && tokens && notSaved(problem),
       STORE_AWAY: undefined,
@@ -132,9 +136,9 @@ export class Memory {
 
   /** Applies a new `exportEnv` to the process environment. */
   mirrorAgain(): void {
-    this.mirror.withdraw();
-    if (this.state !== undefined) {
-      this.mirror.show(tokensOf(this.state), this.session.configuration);
+    this.#mirror.withdraw();
+    if (this.#state !== undefined) {
+      this.#mirror.show(tokensOf(this.#state), this.session.configuration);
     }
   }
 
@@ -177,7 +181,7 @@ export class Memory {
     }
     const { user } = settings.trust;
     // A session that this process obtained for the user may have another name in its token.
-    const known = accountOf(this.state === undefined ? {} : tokensOf(this.state)?.claims ?? {});
+    const known = accountOf(this.#state === undefined ? {} : tokensOf(this.#state)?.claims ?? {});
     const names = user === undefined ? undefined : [user, ...(known === undefined ? [] : [known])];
     const { parts, note } = readStored(lines, isFile ? "file" : "store", issuer, names);
     notices.replace({ STORED_IGNORED: note });

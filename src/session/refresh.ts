@@ -120,8 +120,9 @@ export async function renew(
       }
       const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
-      refresh.isOwn = sameAccess(usable(memory), tokens);
-      return usable(memory);
+      const used = usable(memory);
+      refresh.isOwn = sameAccess(used, tokens);
+      return used;
     }
     // The refresh token may have been refused because a late holder of the lock used it and has
     // just saved the new tokens.

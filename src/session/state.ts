@@ -29,7 +29,7 @@ export type SessionState =
   | { readonly kind: "renewable"; readonly tokens: RenewableTokens; readonly rejected: boolean };
 
 export type SessionEvent =
-  /** A login, or a token from a command. */
+  /** A login, or a token from the option `token`. */
   | { readonly kind: "login"; readonly tokens: Tokens }
   | { readonly kind: "logout"; readonly because?: Ending | undefined }
   /** Another process wrote to the store. */

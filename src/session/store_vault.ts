@@ -112,6 +112,7 @@ export class StoreVault implements Vault {
       // The store may grant the lock too late.
       if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
     }
+    // What another process saved serves the caller, so the lock stays with that process.
     if (held === undefined) return new StoreLock(this, ms, undefined, undefined, lockBusy("store"));
     const lock = new StoreLock(this, ms, undefined, held);
     try {

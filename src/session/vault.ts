@@ -75,8 +75,8 @@ export interface Lock extends AsyncDisposable {
   /** The reason why the lock is not held. Absent if this vault has no lock. */
   readonly problem?: AuthError | undefined;
   /**
-   * Whether a refresh may proceed without the lock, because its holder may never release it. If
-   * not, only logins and logouts may proceed without the lock.
+   * Whether a write may proceed without the lock, because its holder may never release it. If not,
+   * nothing is written without the lock.
    */
   readonly isOptional?: boolean;
   /** The lines that were read last under this lock. */

@@ -41,10 +41,9 @@ export const STORAGE_CHECKS: Checks = {
     // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
       onDisk(place, () => {
-        {
-          using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
-          made = file.statSync();
-        }
+        const file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
+        made = file.statSync();
+        file.close();
         remove(temporary);
       }));
     if (unwritable) {

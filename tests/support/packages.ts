@@ -21,16 +21,25 @@ export const COGNITO_LOCAL = {
   flags: ["--no-config", `--lock=${ROOT}tests/support/data/cognito_local.lock`, "--frozen"],
 };
 
-/** Fetches missing packages. @returns Whether all of them are in the cache now. */
-async function fetched(...args: string[]): Promise<boolean> {
+async function deno(args: string[], stdout: "inherit" | "null"): Promise<boolean> {
   const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", ...args],
+    args,
     cwd: ROOT,
     stdin: "null",
-    stdout: "inherit",
+    stdout,
     stderr: "inherit",
   }).output();
   return success;
+}
+
+/** Fetches missing packages. @returns Whether all of them are in the cache now. */
+function fetched(...args: string[]): Promise<boolean> {
+  return deno(["cache", ...args], "inherit");
+}
+
+/** Fetches esbuild, with which Deno bundles, as the build of the released files does. */
+function fetchedBundler(): Promise<boolean> {
+  return deno(["bundle", "--quiet", "--no-lock", "mod.ts"], "null");
 }
 
 /** The packages that the notebooks import. */
@@ -86,6 +95,7 @@ export async function preparePackages(): Promise<boolean> {
     await fetched(...asInScripts, ...ENTRIES, TOOLKIT, ...names),
     // Fetching one package of a lock file fetches all of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
+    await fetchedBundler(),
     await lackOf("npm", "--version") !== undefined || await fetchedByNpm(),
   ];
   if (!await hasCognitoLocal()) console.warn("cognito-local is missing: its tests are ignored");

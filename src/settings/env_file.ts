@@ -13,6 +13,7 @@ import { folderOf, shortPath } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
+import { utf8Text, whyUnreadable } from "./text_file.ts";
 
 /** The content of a `.env` at the time of reading. */
 export interface EnvSnapshot {
@@ -255,26 +256,16 @@ export function missingFilePermission(
 }
 
 /**
- * Maximum size of a `.env` in bytes. A `.env` written by a person is much shorter, and each start
- * reads the whole file.
- */
-const MAX_BYTES = 1_048_576;
-
-/**
- * Checks the type of a `.env` before it is opened. Opening a pipe can block forever, and a save
- * would replace a device with a file.
+ * Checks the type of a `.env` before it is opened or replaced: a save would replace a device with a
+ * file.
  *
  * @returns The file that the path finally links to; `undefined` if it does not exist.
  * @throws {ConfigError} `ENV_FILE` if the file is not a regular file or is too large.
  */
 function regularFile(path: string): Deno.FileInfo | undefined {
   const info = unlessMissing(() => Deno.statSync(path));
-  if (info === undefined) return undefined;
-  if (info.isDirectory) throw unusable(path, "it is a folder");
-  if (!info.isFile) throw unusable(path, "it is a device, pipe or socket, not a regular file");
-  if (info.size > MAX_BYTES) {
-    throw unusable(path, `it is too large: ${info.size} bytes, with a limit of ${MAX_BYTES}`);
-  }
+  const why = info && whyUnreadable(info);
+  if (why !== undefined) throw unusable(path, why);
   return info;
 }
 
@@ -297,21 +288,16 @@ function readCurrent(path: string, before?: EnvSnapshot): EnvSnapshot {
   // The file may be removed after the check.
   const bytes = info && unlessMissing(() => Deno.readFileSync(path));
   if (bytes === undefined) return { exists: false, values: NOTHING, text: "" };
-  const text = decode(path, bytes);
-  const values = before?.exists && text === before.text ? before.values : parseEnvText(text);
-  return { exists: true, values, text, mode: info?.mode ?? undefined };
-}
-
-function decode(path: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
+  const text = utf8Text(bytes);
+  if (text === undefined) {
     throw new ConfigError(
       "ENV_FILE",
       `Cannot use ${path}: it is not UTF-8 text`,
       "save it as UTF-8 in an editor",
     );
   }
+  const values = before?.exists && text === before.text ? before.values : parseEnvText(text);
+  return { exists: true, values, text, mode: info?.mode ?? undefined };
 }
 
 function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {

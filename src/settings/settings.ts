@@ -36,6 +36,7 @@ import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
 import { refuseRemoved } from "./removed.ts";
+import { FILE_VARIABLES, settingInEnvironment, variableOf } from "./secret_file.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
 const PAIR = ["username", "password"] as const;
@@ -165,7 +166,7 @@ export class Settings {
    * computer's user, so the password may belong to either name.
    */
   get rivalNames(): Advice & { readonly fix: string } | undefined {
-    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
+    const [username, password] = PAIR.map((name) => environment(variableOf(name)));
     const isOption = this.origin("username") === "option";
     const [name, own] = PAIR.map((each) =>
       isOption ? this.text(each) : this.file.values.get(VARIABLES[each])
@@ -185,7 +186,7 @@ export class Settings {
    * other is not used.
    */
   get unusedHalf(): "username" | "password" | undefined {
-    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
+    const [username, password] = PAIR.map((name) => environment(variableOf(name)));
     if (Boolean(username) === Boolean(password)) return undefined;
     // Windows and some desktops set USERNAME to the name of the computer's user. It is reported only
     // if a password is set.
@@ -240,7 +241,7 @@ function sourcesOf(options: SessionOptions, isDefault: boolean, file: EnvSnapsho
     {
       origin: "environment",
       // Only the default session takes tokens from the environment.
-      read: (name) => name === "store" && !isDefault ? undefined : environment(VARIABLES[name]),
+      read: (name) => name === "store" && !isDefault ? undefined : settingInEnvironment(name),
     },
     {
       origin: "file",
@@ -285,7 +286,7 @@ function decidedWithout(
  */
 function isPairOf({ origin, read }: Source, chosen: FoundSetting | undefined): boolean {
   const username = read("username");
-  if (origin === "environment" && !(username && read("password"))) return false;
+  if (origin === "environment" && !(username && environment(variableOf("password")))) return false;
   return !username || chosen === undefined || username === chosen.text.reveal();
 }
 
@@ -311,12 +312,13 @@ export function checkOptionTexts(options: SessionOptions): void {
 
 /** Reports lines of the file that are ignored because they may come from a copied project. */
 function unusedLines(file: EnvSnapshot): Advice[] {
-  return SETTING_NAMES.filter((name) => SETTING_RULES[name].notInFile)
-    .map((name) => VARIABLES[name])
+  const unused = SETTING_NAMES.filter((name) => SETTING_RULES[name].notInFile)
+    .map((name) => VARIABLES[name]);
+  return [...unused, ...FILE_VARIABLES]
     .filter((variable) => file.values.get(variable))
     .map((variable) => ({
       problem: `${variable} in the .env is not used: a copied project must not set it`,
-      fix: "set it in the environment or as an option, and remove the line",
+      fix: "set it in the environment, and remove the line",
     }));
 }
 

@@ -20,6 +20,7 @@ import { checksum } from "../platform/checksum.ts";
 import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable, inheritedVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
+import { variableOf } from "./secret_file.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** The settings with the hosts that receive secrets. */
@@ -116,7 +117,7 @@ function hostsIn(
   const audience = [path, ...hosts].join(" ").trim();
   if (isChosen(location)) return { isFound: false, audience };
   const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
-    .map((name) => VARIABLES[name]);
+    .map(variableOf);
   const isChild =
     inheritedVariable(AUDIENCE_VARIABLE) === audienceText(audience, inheritedVariable);
   if (usesTokens && !isChild) secrets.push(...tokensInUse(file, found("clientId")?.text.reveal()));

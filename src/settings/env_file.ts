@@ -35,8 +35,8 @@ export function isBeingWritten({ exists, text }: EnvSnapshot): boolean {
   return exists && text === "";
 }
 
-/** Maximum number of attempts at an edit while an editor saves the file at the same time. */
-const MAX_ROUNDS = 5;
+/** How often an edit starts again because an editor saved the file at the same time. */
+const MAX_RESTARTS = 4;
 
 /**
  * Reads a `.env`. A missing file counts as empty. If the file cannot be read, the result has a
@@ -166,32 +166,32 @@ export async function updateEnvFile(
 ): Promise<number | undefined> {
   try {
     const real = target ?? targetOf(path);
-    let now = before === undefined || before.problem ? readCurrent(real) : before;
-    for (let round = 1;; round++) {
-      const known = now;
+    let known = before === undefined || before.problem ? readCurrent(real) : before;
+    let mustSave = false;
+    for (let restarts = 0;; restarts++) {
       const { text = "", mode } = known;
       const edited = editEnvText(text === "" ? template : text, changes);
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }
-      // A line break is saved instead of nothing, because an empty file looks to readers as if an
-      // editor were writing it.
-      const next = edited === "" ? "\n" : edited;
       if (edited === text) {
         if (grantsOthers(mode)) makePrivate(real);
         return mode;
       }
+      // A line break is saved instead of nothing, because an empty file looks to readers as if an
+      // editor were writing it.
+      const next = edited === "" ? "\n" : edited;
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
       // is edited instead of overwritten.
-      const isWanted = () => round >= MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
+      const isWanted = () => mustSave || readCurrent(real, known).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
-      if (isBeingWritten(now)) now = await readSettledEnvFile(real);
+      const now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
-      if (isBeingWritten(now)) {
-        // The file stays empty, so the next round edits and saves the earlier text.
-        now = known;
-        round = MAX_ROUNDS;
-      } else if (now.exists && accept?.(now.values) === false) return now.mode;
+      mustSave = isBeingWritten(now) || restarts >= MAX_RESTARTS - 1;
+      // If the file stays empty, the earlier text is saved.
+      if (isBeingWritten(now)) continue;
+      if (now.exists && accept?.(now.values) === false) return now.mode;
+      known = now;
     }
   } catch (error) {
     throw asConfigError("write", path, error);

@@ -221,7 +221,7 @@ export function resolveSettings(
   for (const source of sourcesOf(options, isDefault, file)) addFrom(source, found);
   const isLent = options.token !== undefined;
   const usesTokens = isDefault && !isLent && options.exportEnv !== "none";
-  const trust = trustIn(location, file, (name) => found.get(name), usesTokens);
+  const trust = trustIn(location, file, found, usesTokens);
   for (const name of trust.withheld?.names ?? []) found.delete(name);
   const ownDialect = typeof options.provider === "object" ? options.provider : undefined;
   return new Settings(location, file, found, trust, ownDialect, isLent);

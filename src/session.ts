@@ -23,7 +23,6 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
-import type { Tokens } from "./provider/tokens.ts";
 import { mayBelongTo } from "./session/whose.ts";
 
 /** Options of {@linkcode refresh}. */
@@ -390,7 +389,7 @@ class AccountSession implements ConfigurableSession {
         onApplied();
       });
     }
-    if (!isKept && this.#engine !== engine) throw await accountChanged(engine, tokens, signal);
+    if (!isKept && this.#engine !== engine) throw accountChanged();
     if (engine.isWanted(order)) {
       engine.notices.learnClock(clockOffsetMs);
       engine.notices.replace(notices);
@@ -418,21 +417,12 @@ class AccountSession implements ConfigurableSession {
   }
 }
 
-/** Revokes the refresh token of a login during which the account changed, and makes the error. */
-async function accountChanged(
-  { configuration }: Engine,
-  tokens: Tokens,
-  signal: AbortSignal | undefined,
-): Promise<ConfigError> {
-  const { endAtProvider } = await import("./provider/sign_out.ts");
-  const { ended } = await endAtProvider(configuration, [tokens], false, signal);
-  const left = ended === "provider"
-    ? "refresh token was revoked"
-    : "tokens were dropped, but not revoked";
+/** The error for a login during which the account changed. Its tokens were never stored. */
+function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
     "Cannot keep this login: the settings changed to another account while the login was in " +
-      `progress, and its ${left}`,
+      "progress",
     ["run ", { call: "login" }, " again"],
   );
 }

@@ -169,6 +169,6 @@ Deno.test("the error names the missing permission, or the package that cannot be
     });
     assertMatch(
       uncached.stdout,
-      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@5\.12\.1`, then/,
+      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@5\.12\.1`, which/,
     );
   }));

@@ -328,13 +328,12 @@ class AccountSession implements ConfigurableSession {
 
   readonly configure: ConfigurableSession["configure"] = (next) => {
     if (next === undefined) throw typeError("configure() takes an options object");
-    const unread = this.#configurationOf("configure()", next);
+    const configuration = this.#configurationOf("configure()", next);
     // Without this check, not `configure()` but every later call would report an invalid value.
     checkOptionTexts(next);
-    if (!this.#engine.configuration.isRead) this.#engine = this.#engineFor(unread);
-    // The comparison of the two accounts reads the settings. The engine of another account gets
-    // `unread`, because a session reads its settings at first use.
-    else this.#change(this.#configurationOf("configure()", next), unread);
+    // A session without calls reads its settings at its first call.
+    if (this.#engine.configuration.isRead) this.#change(configuration);
+    else this.#engine = this.#engineFor(configuration);
   };
 
   /** The API for a call that checks the response. */
@@ -354,15 +353,11 @@ class AccountSession implements ConfigurableSession {
     return this.#engine;
   }
 
-  /**
-   * Replaces the configuration. Tokens in memory are kept only if the account stays the same.
-   *
-   * @param first The configuration for the engine of another account.
-   */
-  #change(next: Configuration, first = next): void {
+  /** Replaces the configuration. Tokens in memory are kept only if the account stays the same. */
+  #change(next: Configuration): void {
     if (this.#engine.configuration.isSameAccount(next)) return this.#engine.configure(next);
     this.#engine.detach();
-    this.#engine = this.#engineFor(first);
+    this.#engine = this.#engineFor(next);
   }
 
   #status(): SessionStatus {

@@ -72,7 +72,6 @@ function secretIn(path: string, variable: string): string {
       const flag = `--allow-read=${foldersOf(path).map(shortPath).join()}`;
       throw missingPermission(`read the file in ${variable}`, flag, `add ${flag} to the command`);
     }
-    const isMissing = error instanceof Deno.errors.NotFound;
-    throw refusal(isMissing ? "it does not exist" : systemWords(error) ?? "the system refused it");
+    throw refusal(systemWords(error) ?? "the system refused it");
   }
 }

@@ -48,7 +48,7 @@ Deno.test("a login uses the secrets in mounted files, without the line break at 
 /** What stands in a file, or how it is made; `undefined`: it does not exist. */
 type Content = string | Uint8Array<ArrayBuffer> | undefined | ((path: string) => unknown);
 const unusable: [what: string, content: Content, words: RegExp][] = [
-  ["is missing", undefined, /it does not exist/],
+  ["is missing", undefined, /\(os error 2\)/],
   ["is empty", "", /it is empty/],
   ["contains only a line break", "\r\n", /it is empty/],
   ["is not UTF-8", new Uint8Array([0xff, 0xfe, 0x61, 0x00]), /it is not UTF-8 text/],

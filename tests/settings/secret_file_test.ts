@@ -4,22 +4,18 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { makePipe } from "../support/disks.ts";
-import { needing, NO_SHELL, NOT_ON_WINDOWS } from "../support/needs.ts";
+import { NO_SHELL, testNeeding } from "../support/needs.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
 
-/** Writes a secret as a program for containers mounts it: behind two links. */
-function mount(folder: string, name: string, text: string | Uint8Array<ArrayBuffer>): string {
-  const path = `${folder}/${name}`;
-  Deno.mkdirSync(`${folder}/..2026`, { recursive: true });
-  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
-  Deno.writeFileSync(`${folder}/..2026/${name}`, bytes);
-  if (Deno.build.os === "windows") return `${folder}/..2026/${name}`;
-  if (!Deno.readDirSync(folder).some((entry) => entry.name === "..data")) {
-    Deno.symlinkSync("..2026", `${folder}/..data`);
-  }
-  Deno.symlinkSync(`..data/${name}`, path);
-  return path;
+/** Writes a secret as Kubernetes mounts it: behind a link to a folder. */
+function mount(folder: string, name: string, text: string): string {
+  const real = `${folder}/..2026`;
+  Deno.mkdirSync(real, { recursive: true });
+  Deno.writeTextFileSync(`${real}/${name}`, text);
+  if (Deno.build.os === "windows") return `${real}/${name}`;
+  Deno.symlinkSync(`..2026/${name}`, `${folder}/${name}`);
+  return `${folder}/${name}`;
 }
 
 const endings: [before: string, after: string][] = [["", ""], ["", "\n"], ["\ufeff", "\r\n"]];
@@ -45,47 +41,35 @@ Deno.test("a login uses the secrets in mounted files, without the line break at 
   }
 });
 
-/** What stands in a file, or how it is made; `undefined`: it does not exist. */
-type Content = string | Uint8Array<ArrayBuffer> | undefined | ((path: string) => unknown);
-const unusable: [what: string, content: Content, words: RegExp][] = [
-  ["is missing", undefined, /\(os error 2\)/],
-  ["is empty", "", /it is empty/],
-  ["contains only a line break", "\r\n", /it is empty/],
-  ["is not UTF-8", new Uint8Array([0xff, 0xfe, 0x61, 0x00]), /it is not UTF-8 text/],
-  ["is too large", "x".repeat(1_048_577), /it is too large/],
-  ["is a folder", (path) => Deno.mkdirSync(path), /it is a folder/],
+const unusable: [what: string, make: (path: string) => unknown, words: RegExp][] = [
+  ["is missing", () => {}, /os error 2/],
+  ["is empty", (path) => Deno.writeTextFile(path, ""), /it is empty/],
+  ["contains only a line break", (path) => Deno.writeTextFile(path, "\r\n"), /it is empty/],
+  ["is UTF-16", (path) => Deno.writeFile(path, new Uint8Array([255, 254, 97, 0])), /not UTF-8/],
+  ["is too large", (path) => Deno.writeTextFile(path, "x".repeat(1_048_577)), /too large/],
+  ["is a folder", (path) => Deno.mkdir(path), /it is a folder/],
   ["is a pipe", makePipe, /it is a device, pipe or socket/],
-  ["is below a file", (path) => {
-    Deno.writeTextFileSync(path.slice(0, path.lastIndexOf("/")), "");
-  }, /Not a directory/],
 ];
-for (const [what, content, words] of unusable) {
-  const lack = what === "is a pipe"
-    ? NO_SHELL
-    : what === "is below a file"
-    ? NOT_ON_WINDOWS
-    : undefined;
-  Deno.test({
-    ...needing(lack, `a login is refused if the file in PASSWORD_FILE ${what}`),
-    fn: async () => {
-      await using world = portless();
-      const { PASSWORD: _, ...others } = variablesOf(world.sandbox.settings);
-      await inFolder(async (folder) => {
-        const path = `${folder}/${what === "is below a file" ? "file/" : ""}hunter2`;
-        if (typeof content === "function") await content(path);
-        else if (content !== undefined) mount(folder, "hunter2", content);
-        await withOnly({ ...others, PASSWORD_FILE: path }, async () => {
-          const error = await rejection(bareSession(world).login());
-          assertEquals(error.code, "INVALID_SETTING");
-          assertMatch(error.message, /PASSWORD_FILE/);
-          assertMatch(error.message, words);
+for (const [what, make, words] of unusable) {
+  testNeeding(
+    make === makePipe ? NO_SHELL : undefined,
+    `a login is refused if the file in PASSWORD_FILE ${what}`,
+    () =>
+      inFolder(async (folder) => {
+        await using world = portless();
+        const { PASSWORD: _, ...others } = variablesOf(world.sandbox.settings);
+        const PASSWORD_FILE = `${folder}/hunter2`;
+        await make(PASSWORD_FILE);
+        await withOnly({ ...others, PASSWORD_FILE }, async () => {
+          const { code, message } = await rejection(bareSession(world).login());
+          assertEquals([code, world.sent.length], ["INVALID_SETTING", 0]);
+          assertMatch(message, /PASSWORD_FILE/);
+          assertMatch(message, words);
           // A password that was set as PASSWORD_FILE by mistake does not appear in the error.
-          assert(!error.message.includes("hunter2"), error.message);
+          assert(!message.includes("hunter2"), message);
         });
-      });
-      assertEquals(world.sent.length, 0);
-    },
-  });
+      }),
+  );
 }
 
 Deno.test("a value in the environment and a file with a value contradict each other", async () => {

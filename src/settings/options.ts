@@ -50,14 +50,18 @@ export interface SessionOptions {
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;
   /**
-   * The app client secret (`APP_CLIENT_SECRET`). Empty for a public client, which has no secret.
+   * The app client secret (`APP_CLIENT_SECRET`, or a file in `APP_CLIENT_SECRET_FILE`). Empty for a
+   * public client, which has no secret.
    */
   clientSecret?: string;
   /** The user pool id of the subscription (`USER_POOL_ID`). */
   userPoolId?: string;
   /** The user name (`USERNAME`; from the environment only together with `PASSWORD`). */
   username?: string;
-  /** The password (`PASSWORD`; from the environment only together with `USERNAME`). */
+  /**
+   * The password (`PASSWORD`, or a file in `PASSWORD_FILE`; from the environment only together with
+   * `USERNAME`).
+   */
   password?: string;
   /**
    * Whether a refresh sends SECRET_HASH (`AUTH_REFRESH_SECRET_HASH`).

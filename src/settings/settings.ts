@@ -205,8 +205,9 @@ export class Settings {
  * all variables. If the user names no file, it uses the nearest `.env` or the user's own file.
  * @param earlier Earlier settings, whose `.env` is read again. Another file is used only if that
  * file never existed.
- * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character, or a variable
- * of an earlier version is set.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character, the file of a
+ * secret cannot be used, or a variable of an earlier version is set; `PERMISSION` if the file of a
+ * secret may not be read.
  */
 export function resolveSettings(
   options: SessionOptions,
@@ -266,15 +267,13 @@ function decidedWithout(
   source: Source,
   found: ReadonlyMap<SettingName, FoundSetting>,
 ): ReadonlySet<SettingName> {
-  const decided = new Set(found.keys());
   // The endpoint comes as a whole from the strongest source that contains any part of it. Without
   // AUTH_URL, the dialect provides missing parts of the host.
-  if (ENDPOINT_NAMES.some((name) => found.has(name))) {
-    for (const name of ENDPOINT_NAMES) decided.add(name);
-    if (!found.has("authUrl")) decided.add("provider");
-  }
-  if (!isPairOf(source, found.get("username"))) { for (const name of PAIR) decided.add(name); }
-  return decided;
+  const hasEndpoint = ENDPOINT_NAMES.some((name) => found.has(name));
+  const address = hasEndpoint ? ENDPOINT_NAMES : [];
+  const dialect = hasEndpoint && !found.has("authUrl") ? ["provider"] as const : [];
+  const pair = isPairOf(source, found.get("username")) ? [] : PAIR;
+  return new Set([...found.keys(), ...address, ...dialect, ...pair]);
 }
 
 /**

@@ -5,14 +5,7 @@ import { parseEnv } from "node:util";
 import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import {
-  lackOf,
-  needing,
-  NOT_ON_WINDOWS,
-  ROOT_ONLY,
-  subject,
-  testNeeding,
-} from "../support/needs.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject, testNeeding } from "../support/needs.ts";
 import {
   assertEnded,
   inTerminal,
@@ -217,20 +210,17 @@ Deno.test("init --from does not show a reply or an address that was passed inste
     }
   }));
 
-testNeeding(
-  await lackOf("git", "--version"),
-  "init adds the .env to .gitignore once",
-  () =>
-    atDesk(async (desk) => {
-      await new Deno.Command("git", { args: ["init", "--quiet"], cwd: desk.folder }).output();
-      await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
-      const { stdout } = await desk.init(desk.replies["a list"]);
-      assertMatch(stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
-      await desk.init(desk.replies["a list"]);
-      const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
-      assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
-    }),
-);
+Deno.test("init adds the .env to .gitignore once", () =>
+  atDesk(async (desk) => {
+    await Deno.mkdir(`${desk.folder}/.git`);
+    await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules\r\n*.csv");
+    const { stdout } = await desk.init(desk.replies["a list"]);
+    assertMatch(stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
+    await Deno.writeTextFile(desk.envFile, "");
+    await desk.init(desk.replies["a list"]);
+    const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
+    assertEquals(ignored, "node_modules\r\n*.csv\n.env*\n!.env.example\n");
+  }));
 
 const PASTE = "prompted for each setting:";
 const PASTE_BEGINS = "\u001b[200~";

@@ -29,8 +29,6 @@ Deno.test("every flag in the documents is used in a test", () => {
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
     // Tested in tests/project/docs/recipes_test.ts.
     "--allow-run=ssh",
-    // Tested in tests/platform.
-    "--allow-run=git",
     // Tested in tests/settings.
     "--allow-sys=uid",
     // Tested in tests/project/release.

@@ -133,7 +133,7 @@ Deno.test("init --from rejects an impossible value, and says why without showing
     assertEquals(code, 1);
     assertEquals(stdout.split("\n").slice(0, 2), [
       ".env is unchanged",
-      "! APP_CLIENT_SECRET in the reply is not used: it is not a secret of 16 characters or more",
+      "! APP_CLIENT_SECRET in the reply is not used: it contains a space or an unusual character",
     ]);
     const none = await desk.init("Dear Ada,\nwe will call.\n");
     assertEquals([none.code, none.stdout], [1, ""]);

@@ -92,14 +92,3 @@ for (const command of COMMAND_FLAGS.keys()) {
       assertEquals(await usedPermissions(log), documented.sort());
     }));
 }
-
-Deno.test("fetch names a missing flag in its error", () =>
-  inCliWorld(async ({ run, flagsOf, envFile, signIn }) => {
-    await signIn();
-    for (const flag of flagsOf("fetch")) {
-      await expireToken(envFile);
-      const flags = flagsOf("fetch").filter((each) => each !== flag);
-      const { stderr } = await run(wordsOf("fetch"), { flags });
-      assertMatch(stderr, new RegExp(`${flag.replace(/=.*/, "")}\\b`), `without ${flag}`);
-    }
-  }));

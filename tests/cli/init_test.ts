@@ -161,6 +161,14 @@ Deno.test("init without a terminal lists the missing settings, and writes nothin
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
   }));
 
+Deno.test("init suggests what a line of the .env was probably meant as", () =>
+  atDesk(async (desk) => {
+    await Deno.writeTextFile(desk.envFile, "APP_CLIENTID=abc-1\n");
+    const { code, stderr } = await desk.init(desk.replies["a reply without the secret"]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /APP_CLIENTID, which is not a setting \(did you mean APP_CLIENT_ID\?\)/);
+  }));
+
 Deno.test("init keeps the lines and values of a .env, and adds only missing settings", () =>
   atDesk(async (desk) => {
     const own = `# mine\r\nexport USER_POOL_ID="another-1_Pool" # old\r\nEDITOR=vi\r\n`;

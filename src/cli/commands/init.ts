@@ -5,7 +5,8 @@ import { FAILED, say, UsageError } from "../output.ts";
 import { readReply, type Reply } from "../reply.ts";
 import { saveSettings } from "../settings_file.ts";
 import { configure, doctor } from "../../default_session.ts";
-import { ConfigError } from "../../errors/errors.ts";
+import { fixText } from "../../errors/advice.ts";
+import { ConfigError, sentenceOf } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
 import { infoAt, mayRead, resolvedPath } from "../../platform/file_info.ts";
 import { readMasked } from "../../platform/masked_input.ts";
@@ -15,7 +16,8 @@ import { endpointText } from "../../settings/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
 import { isOfAnotherUser, nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
 import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
-import { resolveSettings } from "../../settings/settings.ts";
+import { resolveSettings, type Settings } from "../../settings/settings.ts";
+import { suggestionsOn } from "../../settings/suggestions.ts";
 import { apiHosts } from "../../settings/trust.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel (the\n" +
@@ -38,7 +40,8 @@ export async function run(
   { options: { from, global = false }, envFile, json }: Given<{ from: string; global: boolean }>,
 ): Promise<Answer> {
   const named = global ? globalFile() : envFile;
-  const { file, before } = openedFile(named);
+  const { file, settings } = openedFile(named);
+  const before = settings.file.values;
   const prompts = !json && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
 
   const reply = await readFrom(from, prompts, before);
@@ -50,6 +53,7 @@ export async function run(
   );
   const known = new Map([...before, ...taken]);
   const asked = missingIn(known);
+  if (asked.length > 0) suggest(settings);
   if (!prompts) refuseWithout(asked, reply, file, from);
   const answers = prompts ? await answersTo(asked, reply, known) : new Map();
 
@@ -98,18 +102,26 @@ interface Outcome {
 }
 
 /**
- * Returns the path and the present values of the `.env` to write.
+ * Returns the path of the `.env` to write, and the present settings.
  *
  * @param named The file that the command line names. Default: the file that `AUTH_ENV_FILE` names,
  * or else the nearest `.env`.
  */
-function openedFile(named: string | undefined): { file: string; before: Values } {
+function openedFile(named: string | undefined): { file: string; settings: Settings } {
   const envFile = (named ?? environment(ENV_FILE_VARIABLE)) || nearestFile();
-  const { envFile: file, file: found } = resolveSettings({ envFile }, true);
+  const settings = resolveSettings({ envFile }, true);
+  const { envFile: file } = settings;
   if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
-  const problem = found.problem ?? missingFilePermission(file);
+  const problem = settings.file.problem ?? missingFilePermission(file);
   if (problem) throw problem;
-  return { file, before: found.values };
+  return { file, settings };
+}
+
+/** Says which lines and variables were probably meant as settings. */
+function suggest(settings: Settings): void {
+  for (const { problem, fix = "" } of suggestionsOn(settings)) {
+    say(sentenceOf({ problem, fix: fixText(fix) }));
+  }
 }
 
 /**

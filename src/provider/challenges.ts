@@ -190,18 +190,16 @@ function listIn(text: string | undefined): string[] {
 }
 
 /**
- * Checks the answers and tidies them.
+ * Checks the answers of `onChallenge` and tidies them.
  *
- * @param takes The beginning of an error message about the answers, such as "respond() takes".
  * @throws {TypeError} If the answers do not match what the step asks for.
  */
 export function checkAnswers(
   given: unknown,
   asks: readonly ChallengeAsk[],
-  takes: string,
 ): Readonly<Record<string, string>> {
   const wanted = asks.map(({ name }) => name);
-  const rule = `${takes} { ${wanted.join(", ")} }`;
+  const rule = `onChallenge must return { ${wanted.join(", ")} }`;
   const isObject = typeof given === "object" && given !== null;
   // A misplaced secret may be among the unknown names, so these names are not quoted.
   if (!isObject || Object.keys(given).some((each) => !wanted.includes(each))) {

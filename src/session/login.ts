@@ -20,7 +20,7 @@ import { refusalError, requestLogin, resolveProvider } from "../provider/token_r
 import type { Answers, Challenge } from "./challenges/challenge.ts";
 // This import is static, because the module must be loaded before anything is sent.
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
-import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
+import { type LoginResult, loginResult, type LoginSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
 import { spanText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
@@ -82,14 +82,14 @@ export function checkLoginOptions(options: LoginOptions): void {
  *
  * @param clockOffsetMs The provider's clock minus this machine's, in milliseconds, if an earlier
  * response showed it.
- * @param support If absent, a further step is an error that no later call can answer.
+ * @param support Absent for a trial, which shows nothing and saves nothing.
  */
 export async function obtainTokens(
   configuration: Configuration,
   options: LoginOptions,
   signal: AbortSignal | undefined,
   clockOffsetMs?: number,
-  support?: StepSupport,
+  support?: LoginSupport,
 ): Promise<LoginResult> {
   const { isDefault, world } = configuration;
   const { file, portalText, tokenFile } = configuration.settings;
@@ -153,7 +153,7 @@ export async function obtainTokens(
   }
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
-  const answerers = { questions, onChallenge, asksPerson };
+  const answerers = { questions, onChallenge, asksPerson, showKey: support?.showKey };
   return await loginByPassword(settings, world, answerers, signal, support);
 }
 
@@ -184,7 +184,7 @@ async function loginByPassword(
   world: World,
   answerers: Answerers,
   signal: AbortSignal | undefined,
-  support: StepSupport | undefined,
+  support: LoginSupport | undefined,
 ): Promise<LoginResult> {
   const { questions, asksPerson } = answerers;
   const provider = await resolveProvider("login", settings, !asksPerson);
@@ -192,7 +192,7 @@ async function loginByPassword(
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const wrong = support?.wrongAccount(username);
   if (wrong) throw wrong;
-  const login = { provider, world, settings, username, support };
+  const login = { provider, world, settings, username };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");

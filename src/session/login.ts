@@ -3,7 +3,6 @@ import { makeTokens } from "../provider/tokens.ts";
 import { missingFilePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
-import { countFailures } from "../provider/failed_logins.ts";
 import type { Outcome } from "../provider/protocol.ts";
 import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
@@ -201,18 +200,17 @@ async function loginByPassword(
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
     const result = await requestLogin(provider, username, password, world, signal);
-    const { outcome, tokens, sentAtMonotonic } = result;
-    const failures = countFailures(provider, username, outcome, sentAtMonotonic);
+    const { outcome, tokens } = result;
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
     const doubts = doubtsAbout(outcome, username, password, provider);
-    // The user may correct a mistyped password, unless another failure could lock the account.
-    if (first && isRejected && known === undefined && !failures.nextLocks) {
+    // The user may correct a mistyped password once. More attempts could lock the account.
+    if (first && isRejected && known === undefined) {
       message = `${["User name or password rejected", ...doubts].join("; ")}.\n${question}`;
       continue;
     }
-    const hints = isRejected ? [credentialSources(settings), ...failures.hints] : failures.hints;
+    const hints = isRejected ? [credentialSources(settings)] : [];
     throw refusalError("login", result, {}, hints, doubts);
   }
 }

@@ -215,6 +215,7 @@ class AccountSession implements ConfigurableSession {
       signal?.throwIfAborted();
       const { configuration, notices: { clockOffsetMs } } = engine;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+        hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
         showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
       });

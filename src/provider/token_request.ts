@@ -6,6 +6,7 @@ import {
   type TokenParts,
   type Tokens,
 } from "./tokens.ts";
+import type { Hold } from "./hold.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
@@ -41,9 +42,10 @@ export async function requestLogin(
   password: Secret,
   world: World,
   signal: AbortSignal | undefined,
+  hold: Hold | undefined,
 ): Promise<TokenResult> {
   const request = await passwordRequest(provider, username, password);
-  const result = await send(request, world, provider.timeoutMs, { signal });
+  const result = await send(request, world, provider.timeoutMs, { signal, hold });
   return await loginTokens(provider, result, world, signal);
 }
 

@@ -1,4 +1,5 @@
 import type { Provider } from "../../provider/provider.ts";
+import type { Hold } from "../../provider/hold.ts";
 import type { TokenResult } from "../../provider/token_request.ts";
 import type { Tokens } from "../../provider/tokens.ts";
 import type { ConfigError } from "../../errors/errors.ts";
@@ -23,10 +24,13 @@ export interface PasswordLogin {
   readonly settings: Settings;
   /** The name that the user typed or configured. */
   readonly username: string;
+  /** The session's hold. A trial has none. */
+  readonly hold: Hold | undefined;
 }
 
 /** The services of a session for a login by password. */
 export interface LoginSupport {
+  readonly hold: Hold;
   /** Returns an error if the store cannot keep a session of this user. */
   wrongAccount(username: string): ConfigError | undefined;
   /**

@@ -77,7 +77,7 @@ export function checkLoginOptions(options: LoginOptions): void {
 }
 
 /**
- * Obtains tokens according to the options and settings (section 5.2). Does not change the session.
+ * Obtains tokens according to the options and settings. Does not change the session.
  *
  * @param clockOffsetMs The provider's clock minus this machine's, in milliseconds, if an earlier
  * response showed it.
@@ -261,8 +261,7 @@ function namedBy(settings: Settings, names: readonly SettingName[]): string[] {
 }
 
 /**
- * Logs in with the portal string (section 2.3). This needs no setting. The string contains no
- * refresh token.
+ * Logs in with the portal string. This needs no setting. The string contains no refresh token.
  */
 function portalResult(
   text: string,

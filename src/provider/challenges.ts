@@ -6,7 +6,6 @@ import { PASSWORD_FLOW } from "./requests.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
-import { shortened } from "../errors/lines.ts";
 import { parsedJson } from "../platform/json.ts";
 import { withoutOuterBreaks } from "../platform/secret.ts";
 
@@ -42,8 +41,6 @@ interface StepKind {
   readonly replacesPassword?: true;
 }
 
-/** Maximum length of a question shown to the user, in characters. */
-const MAX_QUESTION_LENGTH = 1_000;
 export const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 
 function sentCode(name: string, way: string): StepKind {
@@ -113,7 +110,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
       const shown = Object.entries(parameters)
         .filter(([name]) => !OF_EVERY_STEP.includes(name))
         .map(([name, value]) => `${name}: ${value}`).join(", ");
-      const question = shown ? ` (${shortened(shown, MAX_QUESTION_LENGTH)})` : "";
+      const question = shown ? ` (${shown})` : "";
       const prompt = `Answer to the provider's question${question}:`;
       // Only the provider knows whether the answer is a secret, so the input is hidden.
       return [{ name: "ANSWER", prompt, secret: true }];

@@ -14,7 +14,6 @@ import type { SendResult } from "../../provider/send.ts";
 import { refusalError } from "../../provider/token_request.ts";
 import { type AuthError, type ChallengeErrorCode, ProviderError } from "../../errors/errors.ts";
 import type { Fix } from "../../errors/advice.ts";
-import { shortened } from "../../errors/lines.ts";
 import type { Secret } from "../../platform/secret.ts";
 
 /** Maximum number of refused answers to one step. */
@@ -23,11 +22,6 @@ const MAX_ATTEMPTS = 3;
  * Maximum number of steps. No account needs more, but a faulty provider might never stop asking.
  */
 const MAX_STEPS = 20;
-/**
- * Maximum length of the prompts that an error lists, in characters. The error's `challenge` has all
- * of them.
- */
-const MAX_LIST_LENGTH = 1_000;
 
 export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
 
@@ -168,6 +162,6 @@ export function stepProblem({ challenge, code }: Step): string {
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
   if (code === "CODE_REJECTED") return `the provider rejected the code (${refused})`;
   const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
-  const details = prompts === "" ? name : `${name}: ${shortened(prompts, MAX_LIST_LENGTH)}`;
+  const details = prompts === "" ? name : `${name}: ${prompts}`;
   return `the provider requires a further step (${details})`;
 }

@@ -23,7 +23,7 @@ const ENTRIES = {
 
 /** The package of each `npm:` specifier in the source, as the lock file of the users pins it. */
 interface Packages {
-  /** Such as `npm:hono@4.13.19/cookie` -> `npm:/hono@4.13.19/cookie`. */
+  /** Such as `npm:zod@4.6.7/mini` -> `npm:/zod@4.6.7/mini`. */
   redirects: Record<string, string>;
   /** By name and version, with the place in Deno's cache. */
   npmPackages: Record<string, { name: string; localPath: string }>;

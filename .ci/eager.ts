@@ -9,7 +9,7 @@ import type { Metafile } from "esbuild";
 import ts from "typescript";
 
 /** The modules of a start and a login. Others would only make the first import slower. */
-const ROOTS = ["mod.ts", "src/session/login.ts"];
+const ROOTS = ["mod.ts", "src/session/login.ts", "src/provider/checks.ts"];
 
 /** Loaded with them, but run only for an error, a prompt, a card, a refresh or a further step. */
 const RARE = [

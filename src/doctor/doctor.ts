@@ -114,7 +114,7 @@ async function gather(
     place: vault.place,
   });
   const endpoint = isLent ? null : URL.parse(settings.endpoint ?? "");
-  const fault = settingsFault(settings);
+  const fault = await settingsFault(settings);
   const provider = endpoint ? await probe(configuration, "provider", endpoint, signal) : undefined;
   const base = apiAddress(settings);
   const api = base instanceof URL ? await probe(configuration, "api", base, signal) : undefined;

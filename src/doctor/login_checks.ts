@@ -49,7 +49,7 @@ async function refreshOnce(
   signal: AbortSignal | undefined,
 ): Promise<Tokens | undefined> {
   if (!isRenewable(tokens)) return undefined;
-  const provider = resolveProvider("refresh", settings);
+  const provider = await resolveProvider("refresh", settings);
   const { refusalError, requestRefresh } = await import("../provider/token_request.ts");
   const username = settings.text("username");
   const { timeoutMs } = provider;

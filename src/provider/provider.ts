@@ -14,10 +14,8 @@ import { DOING, type ProviderRequest } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
-import { dialectProblem, SETTING_CHECKS } from "./setting_checks.ts";
+import { isUnloadable } from "../platform/packages.ts";
 import type { Secret } from "../platform/secret.ts";
-
-type RefreshSecretHash = "auto" | "send" | "omit";
 
 /** The checked settings for requests to the identity provider. */
 export interface Provider {
@@ -28,7 +26,7 @@ export interface Provider {
   /** Absent for a public client, whose requests contain no SECRET_HASH. */
   readonly clientSecret: Secret | undefined;
   readonly userPoolId: string;
-  readonly refreshSecretHash: RefreshSecretHash;
+  readonly refreshSecretHash: "auto" | "send" | "omit";
   readonly timeoutMs: number;
   /**
    * Returns the command that grants a script its permissions, for the message about a missing
@@ -39,7 +37,11 @@ export interface Provider {
 
 /** The reason why no request to the provider can be made with these settings. */
 export interface SettingsFault extends Advice {
-  readonly code: "MISSING_SETTINGS" | "UNTRUSTED_ORIGIN" | "INVALID_SETTING";
+  readonly code:
+    | "MISSING_SETTINGS"
+    | "UNTRUSTED_ORIGIN"
+    | "INVALID_SETTING"
+    | "PACKAGE_UNAVAILABLE";
   readonly fix: string;
   /** The settings that are missing or wrong. */
   readonly settings: readonly SettingName[];
@@ -52,14 +54,15 @@ export interface SettingsFault extends Advice {
  * @param needsCredentials Whether user name and password must also be set.
  * @throws {ConfigError} `MISSING_SETTINGS`, which lists all missing settings; `UNTRUSTED_ORIGIN`,
  * if a request other than a login would send a secret from the environment to an endpoint in a
- * `.env` that was found; or `INVALID_SETTING`, which lists all invalid settings.
+ * `.env` that was found; `INVALID_SETTING`, which lists all invalid settings; or
+ * `PACKAGE_UNAVAILABLE`.
  */
-export function resolveProvider(
+export async function resolveProvider(
   flow: ProviderRequest["flow"],
   settings: Settings,
   needsCredentials = false,
-): Provider {
-  const resolved = resolve(settings, needsCredentials);
+): Promise<Provider> {
+  const resolved = await resolve(settings, needsCredentials);
   if (!("code" in resolved)) return resolved;
   // A login has no token yet, so its error says that the address is missing, not that it is
   // refused.
@@ -71,13 +74,16 @@ export function resolveProvider(
  * Says why these settings cannot be used for a request to the provider; returns `undefined` if the
  * settings can be used.
  */
-export function settingsFault(settings: Settings): SettingsFault | undefined {
-  const resolved = resolve(settings, false);
+export async function settingsFault(settings: Settings): Promise<SettingsFault | undefined> {
+  const resolved = await resolve(settings, false);
   return "code" in resolved ? resolved : undefined;
 }
 
-function resolve(settings: Settings, needsCredentials: boolean): Provider | SettingsFault {
-  const { endpoint } = settings;
+async function resolve(
+  settings: Settings,
+  needsCredentials: boolean,
+): Promise<Provider | SettingsFault> {
+  const { endpoint, ownDialect } = settings;
   const missing: SettingName[] = endpoint === undefined ? ["authUrl"] : [];
   for (const name of SETTING_NAMES) {
     if (SETTING_RULES[name].required && settings.text(name) === undefined) missing.push(name);
@@ -85,27 +91,61 @@ function resolve(settings: Settings, needsCredentials: boolean): Provider | Sett
   if (needsCredentials) missing.push(...missingCredentials(settings));
   if (missing.length > 0) return missingSettings(missing, settings);
 
+  const checks = await importChecks();
+  if (checks === undefined) return PACKAGE_UNAVAILABLE;
   const dialect = dialectOf(settings);
-  const problems = new Map<SettingName, string>();
-  for (const name of SETTING_NAMES) {
-    const text = name === "authUrl" ? endpoint : settings.text(name);
-    const problem = name === "provider"
-      ? dialectProblem(dialect)
-      : text !== undefined && SETTING_CHECKS[name]?.(text);
-    if (problem) problems.set(name, problem);
-  }
+  const { values, problems } = checks.checkSettings((name) => {
+    if (name === "authUrl") return endpoint;
+    if (name !== "provider") return settings.text(name);
+    // Built-in dialects need no check.
+    return ownDialect ?? (dialect === undefined ? settings.text(name) : undefined);
+  });
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
+  const { authUrl, clientId, userPoolId, refreshSecretHash } = values;
   return {
-    url: new URL(endpoint ?? ""),
+    url: authUrl,
     dialect,
-    clientId: settings.text("clientId") ?? "",
+    clientId,
     clientSecret: settings.text("clientSecret") ? settings.secret("clientSecret") : undefined,
-    userPoolId: settings.text("userPoolId") ?? "",
-    refreshSecretHash: (settings.text("refreshSecretHash") ?? "auto") as RefreshSecretHash,
+    userPoolId,
+    refreshSecretHash: refreshSecretHash ?? "auto",
     timeoutMs: settings.timeoutMs,
     command: () => scriptCommand(settings),
   };
 }
+
+/**
+ * Loads the checks. Every caller loads them before it sends anything, so that a request does not
+ * fail halfway if a package cannot be fetched.
+ *
+ * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
+ * fetched.
+ */
+export async function loadChecks(action: string): Promise<Checks> {
+  const checks = await importChecks();
+  if (checks === undefined) throw errorOf(action, PACKAGE_UNAVAILABLE);
+  return checks;
+}
+
+type Checks = typeof import("./checks.ts");
+
+async function importChecks(): Promise<Checks | undefined> {
+  try {
+    return await import("./checks.ts");
+  } catch (error) {
+    if (!isUnloadable(error)) throw error;
+    return undefined;
+  }
+}
+
+/** The registry's address may contain a password, so the runtime's error is not quoted. */
+const PACKAGE_UNAVAILABLE: SettingsFault = {
+  code: "PACKAGE_UNAVAILABLE",
+  settings: [],
+  problem: "a package that this module needs is not in Deno's cache and cannot be fetched, so " +
+    "nothing was sent",
+  fix: "connect this computer to the network and run `deno cache npm:zod@4.6.7`, then try again",
+};
 
 function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigError {
   return new ConfigError(code, `Cannot ${action}: ${problem}`, fix);

@@ -1,13 +1,13 @@
 /**
  * Sends requests to the identity provider: whether to send at all, and when to send again.
  * `requests.ts` and `token_request.ts` build the requests, `exchange.ts` makes one attempt,
- * `response.ts` reads responses, and `refusals.ts` explains refusals.
+ * `checks.ts` validates responses, and `refusals.ts` explains refusals.
  */
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
-import type { Outcome, ProviderRequest, RefusalCode } from "./protocol.ts";
+import { DOING, type Outcome, type ProviderRequest, type RefusalCode } from "./protocol.ts";
 import { exchange, mustNotRepeat } from "./exchange.ts";
 import type { Hold } from "./hold.ts";
-import { readResponse } from "./response.ts";
+import { loadChecks } from "./provider.ts";
 import { retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
 
@@ -50,7 +50,7 @@ const FIRST_PAUSE_THROTTLED_MS = 1_000;
  * the provider certainly did not check the password or the code.
  *
  * @param limitMs Time limit for all attempts together.
- * @throws {ConfigError} `PERMISSION` if the host may not be reached.
+ * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing could be sent.
  */
 export async function send(
   request: ProviderRequest,
@@ -59,6 +59,7 @@ export async function send(
   options: SendOptions,
 ): Promise<SendResult> {
   const { signal, isWanted = () => true, hold } = options;
+  const { readResponse } = await loadChecks(DOING[request.flow]);
   const unsent = whyNotSent(request, world, limitMs, options);
   if (unsent) return unsent;
 
@@ -71,7 +72,7 @@ export async function send(
   return await retry<SendResult>(world, signal, async (count) => {
     if (last && !isWanted()) return { done: last };
     const ms = Math.min(attemptMs, leftMs());
-    last = await attempt(request, world, ms, count, signal);
+    last = await attempt(request, world, ms, count, signal, readResponse);
     const { outcome } = last;
     if (outcome.kind !== "refused") return { done: last };
     const pauseMs = pauseAfter(last, outcome.code, world);
@@ -110,6 +111,7 @@ async function attempt(
   limitMs: number,
   count: number,
   signal: AbortSignal | undefined,
+  readResponse: typeof import("./checks.ts").readResponse,
 ): Promise<SendResult> {
   const sentAt = world.now();
   const sentAtMonotonic = world.monotonic();

@@ -63,7 +63,7 @@ export async function endAtProvider(
     return { ended: "here", text: ACCESS_TOKEN_STAYS };
   }
   try {
-    const provider = resolveProvider("sign-out", settings);
+    const provider = await resolveProvider("sign-out", settings);
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
 

@@ -186,7 +186,7 @@ async function loginByPassword(
   support: LoginSupport | undefined,
 ): Promise<LoginResult> {
   const { questions, asksPerson } = answerers;
-  const provider = resolveProvider("login", settings, !asksPerson);
+  const provider = await resolveProvider("login", settings, !asksPerson);
   const username = settings.text("username") ??
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const wrong = support?.wrongAccount(username);

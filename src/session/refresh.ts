@@ -69,7 +69,7 @@ export async function renew(
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
-  const provider = resolveProvider("refresh", settings);
+  const provider = await resolveProvider("refresh", settings);
   const totalMs = Math.min(provider.timeoutMs, reason === "early" ? EARLY_DEADLINE_MS : Infinity);
 
   /** Whether the session now has valid tokens that replace `held`. */

@@ -104,7 +104,7 @@ testNeeding(
 
 Deno.test("NOTICE names each bundled package with its license", () => {
   const notice = Deno.readTextFileSync(`${DIST}NOTICE`);
-  for (const name of ["hono", "jose"]) {
+  for (const name of ["hono", "jose", "zod"]) {
     assertMatch(notice, new RegExp(`^${name}@\\d[^]+?^MIT License|^${name}@\\d[^]+?The MIT`, "m"));
   }
 });

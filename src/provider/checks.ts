@@ -1,0 +1,205 @@
+/**
+ * Checks the settings before a request, and the response to the request. Each call creates only the
+ * schemas that it needs. The schema library may have to be downloaded, so this file is loaded
+ * before anything is sent.
+ */
+import * as z from "npm:zod@4.6.7/mini";
+import type {
+  IssuedChallenge,
+  IssuedTokens,
+  Outcome,
+  ProviderRequest,
+  ProviderResponse,
+} from "./protocol.ts";
+import { redact, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
+import { readRefusal } from "./read_refusal.ts";
+import { parseTimeout, portalAddress, type SettingName } from "../settings/options.ts";
+import { isSafeTransport } from "../platform/transport.ts";
+import { parsedJson } from "../platform/json.ts";
+
+/** The checks of settings before a request. The other settings are checked where they are used. */
+const SETTING_CHECKS = {
+  // The messages never quote the address, which may contain a password.
+  authUrl: () =>
+    z.pipe(
+      z.transform((text: string) => URL.parse(text)),
+      z.instanceof(URL, { error: "must be a URL, such as https://login.example.com" })
+        .check(
+          z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
+          z.refine(
+            (url) => url.username + url.password === "",
+            "must not contain a user name or password",
+          ),
+          z.refine(
+            (url) => url.search + url.hash === "",
+            "must not contain a query or a fragment",
+          ),
+        ),
+    ),
+  provider: () =>
+    z.object({
+      targetHeader: z.string().check(
+        z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name"),
+      ),
+      service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
+      contentType: z.string().check(
+        z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
+      ),
+    }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
+  clientId: () => visibleWord(),
+  userPoolId: () => visibleWord(),
+  refreshSecretHash: () => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
+  // The message never quotes the address, which may contain a password.
+  portalUrl: () =>
+    z.string().check(
+      z.refine(
+        (text) => portalAddress(text) !== undefined,
+        "must be an https: address (http: only on this machine's loopback) without a user " +
+          "name and password, such as https://portal.example.com",
+      ),
+    ),
+  timeoutMs: () =>
+    z.pipe(
+      z.transform(parseTimeout),
+      z.number("must be a whole number of milliseconds, from 1 to one hour"),
+    ),
+} satisfies Partial<Record<SettingName, () => z.ZodMiniType>>;
+
+type Checked = {
+  readonly [Name in keyof typeof SETTING_CHECKS]: z.output<
+    ReturnType<typeof SETTING_CHECKS[Name]>
+  >;
+};
+
+/** The checked values of the settings that are set. Every request needs those in `Pick`. */
+type CheckedSettings = Pick<Checked, "authUrl" | "clientId" | "userPoolId"> & Partial<Checked>;
+
+/**
+ * Checks each setting that has a value and a check.
+ *
+ * @param valueOf Returns the text of a setting, or a value built from several settings; `undefined`
+ * if the setting is not set.
+ * @returns The checked values, and the problems of the settings that failed the check.
+ */
+export function checkSettings(
+  valueOf: (name: SettingName) => unknown,
+): { readonly values: CheckedSettings; readonly problems: ReadonlyMap<SettingName, string> } {
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const problems = new Map<SettingName, string>();
+  for (const [key, check] of Object.entries(SETTING_CHECKS)) {
+    const name = key as keyof Checked;
+    const value = valueOf(name);
+    if (value === undefined) continue;
+    const { data, error } = z.safeParse<z.ZodMiniType>(check(), value);
+    if (error) problems.set(name, error.issues[0]?.message ?? "cannot be used");
+    else values[name] = data;
+  }
+  return { values: values as CheckedSettings, problems };
+}
+
+type Sent = Pick<ProviderRequest, "flow" | "secrets">;
+
+/**
+ * Reads a response of the token endpoint (section 2.2). Optional members may be missing or have
+ * another type; unknown members are ignored. A response that cannot be used becomes a refusal that
+ * says why.
+ */
+export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
+  const json = parsedJson(response.text);
+  const fields = isObject(json) ? json : undefined;
+  const session = secretIn(fields?.Session);
+  if (response.status < 200 || response.status > 299) {
+    return { ...readRefusal(sent, response, json), session };
+  }
+  const done: Outcome = { kind: "done", fields: fields ?? {}, session };
+  if (sent.flow === "device" || sent.flow === "sign-out") {
+    return fields || response.text.trim() === "" ? done : readRefusal(sent, response, json);
+  }
+  const misfit = (error: z.core.$ZodError) => {
+    const [issue] = error.issues;
+    return readRefusal(sent, response, json, `${issue?.path.join(".")}: ${issue?.message}`);
+  };
+  if (fields?.AuthenticationResult) {
+    const { data, error } = z.safeParse(z.object({ AuthenticationResult: issuedTokens() }), fields);
+    return data ? { kind: "tokens", tokens: tokensIn(data.AuthenticationResult) } : misfit(error);
+  }
+  if (fields?.ChallengeName) {
+    const name = z.string().check(z.minLength(1));
+    const { data, error } = z.safeParse(z.object({ ChallengeName: name }), fields);
+    if (!data) return misfit(error);
+    return { ...challengeIn(sent, data.ChallengeName, fields.ChallengeParameters), session };
+  }
+  // The operations that set up an authenticator app return neither tokens nor a challenge.
+  if (fields && sent.flow === "challenge") return done;
+  return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
+}
+
+function visibleWord(problem = "must be visible ASCII without spaces") {
+  return z.string(problem).check(z.regex(VISIBLE_ASCII, problem));
+}
+
+function issuedTokens() {
+  const token = visibleWord("expected a string of visible ASCII");
+  const tokens = { AccessToken: token, RefreshToken: z.nullish(token) };
+  return z.looseObject(tokens, "expected an object");
+}
+
+function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedTokens {
+  const { AccessToken, RefreshToken, ExpiresIn, NewDeviceMetadata } = result;
+  return {
+    accessToken: new Secret(AccessToken),
+    refreshToken: RefreshToken ? new Secret(RefreshToken) : undefined,
+    expiresIn: secondsIn(ExpiresIn),
+    device: deviceIn(NewDeviceMetadata),
+  };
+}
+
+/**
+ * Reads a lifetime, given as a positive number or its digits; returns `undefined` for anything
+ * else.
+ */
+function secondsIn(value: unknown): number | undefined {
+  const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof seconds === "number" && seconds > 0 && seconds <= 1e9 ? seconds : undefined;
+}
+
+function deviceIn(metadata: unknown): IssuedTokens["device"] {
+  const { DeviceKey, DeviceGroupKey } = isObject(metadata) ? metadata : {};
+  const key = secretIn(DeviceKey);
+  return key && { key, groupKey: secretIn(DeviceGroupKey) ?? new Secret("") };
+}
+
+function secretIn(value: unknown): Secret | undefined {
+  return typeof value === "string" && VISIBLE_ASCII.test(value) ? new Secret(value) : undefined;
+}
+
+function challengeIn(
+  { secrets }: Sent,
+  name: string,
+  given: unknown,
+): Omit<IssuedChallenge, "session"> {
+  const parameters = isObject(given) ? given : {};
+  const quote = (text: string, length: number) => redact(text, secrets, length);
+  const shown = Object.entries(parameters).map(([each, value]) => [
+    quote(each, 100),
+    quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
+  ]);
+  // The next values are read before redaction, which could damage a value that shares text with a
+  // password.
+  const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
+  const listed = typeof userAttributes === "string" ? parsedJson(userAttributes) : userAttributes;
+  const attributes = isObject(listed) ? listed : {};
+  return {
+    kind: "challenge",
+    name: quote(name, 100),
+    parameters: Object.fromEntries(shown),
+    attributes: Object.keys(attributes).filter((each) => attributes[each]),
+    username: [USERNAME, USER_ID_FOR_SRP].find((each): each is string =>
+      typeof each === "string" && each !== ""
+    ),
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -146,9 +146,9 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
  * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
- * A GET or HEAD is sent again in two cases: after a 429 or 503, once the time in `Retry-After` has
- * passed, and if no data arrives for `idleTimeoutMs` (default 60 000). There are at most `retries`
- * retries (default 3), within `retryWithinMs` (default 60 000).
+ * After a 429 or 503, a GET or HEAD is sent again, once the time in `Retry-After` has passed: at
+ * most `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
+ * `idleTimeoutMs` (default 300 000), the call fails. All other options go to `fetch`.
  *
  * The result has the type `any` unless the call has a type argument.
  *

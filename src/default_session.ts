@@ -182,13 +182,13 @@ export function fetchJson<T = any>(
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. A file that is not a regular file, such as a pipe, receives the
- * bytes directly.
+ * @param file Path or `file:` URL of a regular file. For a pipe or a device, use
+ * {@linkcode authFetch}.
  * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the response is
  * not the file, such as a web page, or a 202 because the API is still preparing the file;
- * `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if the file is incomplete
- * or does not match its checksum.
+ * `API_TIMEOUT` if no data arrived for `idleTimeoutMs` (default 60 000); `DOWNLOAD_BROKEN` if the
+ * file is incomplete or does not match its checksum.
  * @throws {ConfigError} `FILE_EXISTS` if the file already exists, with `ifExists: "error"`; `FILE`
  * if the file cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.

@@ -6,7 +6,7 @@
 import type { Api } from "../api.ts";
 import { CheckedCall } from "../checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { type IfExists, openTarget } from "./part.ts";
+import { type IfExists, openPart } from "./part.ts";
 import { Reports } from "./reports.ts";
 import { onDisk } from "../save_errors.ts";
 import { type DownloadProgress, Transfer } from "./transfer.ts";
@@ -107,7 +107,7 @@ export function checkRequest(method: string, headers: Headers): void {
 }
 
 /**
- * Saves a response as a file. Waits while another download saves the same file.
+ * Saves a response as a file.
  *
  * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
  * causes are detected before anything is sent.
@@ -131,8 +131,7 @@ export async function downloadTo(
     reports.soon();
   };
   try {
-    const given = { ...options, onPiece, waits: true } as const;
-    const saved = await downloadFile(api, input, file, given, signal, group);
+    const saved = await downloadFile(api, input, file, { ...options, onPiece }, signal, group);
     reports.now();
     return saved;
   } finally {
@@ -145,31 +144,9 @@ export async function downloadTo(
 export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signal"> {
   /** Called for each piece of the file. */
   readonly onPiece: (progress: DownloadProgress) => void;
-  /** Whether to wait while another download is saving the file. */
-  readonly waits: boolean;
 }
 
-/**
- * Saves a response as a file.
- *
- * @returns The saved or kept file; `busy` if another download is saving the file.
- */
-export function downloadFile(
-  api: Api,
-  input: string | URL | Request,
-  file: string,
-  options: FileOptions & { readonly waits: true },
-  signal: AbortSignal | undefined,
-  group: DownloadGroup,
-): Promise<Download>;
-export function downloadFile(
-  api: Api,
-  input: string | URL | Request,
-  file: string,
-  options: FileOptions,
-  signal: AbortSignal | undefined,
-  group: DownloadGroup,
-): Promise<Download | "busy">;
+/** Saves a response as a file. Waits while another download saves the same file. */
 export async function downloadFile(
   api: Api,
   input: string | URL | Request,
@@ -177,7 +154,7 @@ export async function downloadFile(
   options: FileOptions,
   signal: AbortSignal | undefined,
   group: DownloadGroup,
-): Promise<Download | "busy"> {
+): Promise<Download> {
   const { monotonic } = api.timing;
   const started = monotonic();
   const { ifExists = "keep", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
@@ -185,36 +162,35 @@ export async function downloadFile(
   const { address, headers, method } = call.request;
   checkRequest(method, headers);
   const canResume = resume && method === "GET";
-  const open = () => onDisk(file, () => openTarget(file, address, ifExists, canResume, signal));
-  const target = options.waits ? await openWhenFree(api.timing, signal, open) : await open();
-  if (target === "busy") return target;
+  const open = () => onDisk(file, () => openPart(file, address, ifExists, canResume));
+  const part = await openWhenFree(api.timing, signal, open);
   const passed = () => ({ milliseconds: Math.round(monotonic() - started) });
   const kept = (bytes: number): Download => {
     return { file, bytes, resumedFrom: 0, ...passed(), kept: true };
   };
-  if (typeof target === "number") return kept(target);
+  if (typeof part === "number") return kept(part);
   // The file is released as soon as the signal aborts. The caller's next call can then open the
   // file, even if this call has not ended yet.
-  const stopListening = onAbort(signal, () => target.release());
+  const stopListening = onAbort(signal, () => part.release());
   try {
-    const transfer = new Transfer(call, file, target, group, onPiece);
+    const transfer = new Transfer(call, file, part, group, onPiece);
     await group.inPlace(signal, () => transfer.run());
     const found = await transfer.finish();
     if (found !== undefined) return kept(found);
     const { resumedFrom, contentType } = transfer;
-    const bytes = target.size;
+    const bytes = part.size;
     return { file, bytes, resumedFrom, ...(contentType && { contentType }), ...passed() };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
     stopListening();
-    target.release();
+    part.release();
     call.release();
   }
 }
 
-/** Opens the target of a download as soon as no other download is saving the file. */
+/** Opens the part of a download as soon as no other download is saving the file. */
 async function openWhenFree<T>(
   { log, monotonic, sleep }: Timing,
   signal: AbortSignal | undefined,
@@ -225,8 +201,8 @@ async function openWhenFree<T>(
   try {
     for (let looks = 0;; looks++) {
       signal?.throwIfAborted();
-      const target = await open();
-      if (target !== "busy") return target;
+      const part = await open();
+      if (part !== "busy") return part;
       if (looks === 0) log?.({ event: "pause", pauseMs: LOOK_MS, reason: BUSY });
       if (line === undefined && monotonic() - started >= UNSEEN_MS) {
         line = liveLine();

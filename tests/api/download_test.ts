@@ -184,31 +184,36 @@ test(
   },
 );
 
-test("a download that waits for another one logs this once", {}, async (world) => {
-  const { server, get, file, folder } = world;
-  const free = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  Object.assign(server.options, { dropAfter: 100_000, beforeDrop: () => free.promise });
-  const first = get({ onProgress: ({ bytes }) => bytes > 0 && begun.resolve() });
-  await begun.promise;
-  const events: LogEvent[] = [];
-  let looks = 0;
-  const other = world.another({
-    log: (event) => void events.push(event),
-    sleep: () => {
-      if (++looks === 50) {
-        server.options.dropAfter = Infinity;
-        free.resolve();
-      }
-      return new Promise((resolve) => setTimeout(resolve, 0));
-    },
-  });
-  await other.login();
-  assertEquals((await other.download("/files/data?day=1", file)).kept, true);
-  assertEquals((await first).bytes, 300_000);
-  assertEquals(events.filter(({ event }) => event === "pause").length, 1);
-  assertEquals([looks >= 50, namesIn(folder)], [true, ["data.bin"]]);
-});
+test(
+  "a download waits for another one of the same file, with growing pauses",
+  {},
+  async (world) => {
+    const { server, get, file, folder } = world;
+    const free = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    Object.assign(server.options, { dropAfter: 100_000, beforeDrop: () => free.promise });
+    const first = get({ onProgress: ({ bytes }) => bytes > 0 && begun.resolve() });
+    await begun.promise;
+    const events: LogEvent[] = [];
+    const pauses: number[] = [];
+    const other = world.another({
+      log: (event) => void events.push(event),
+      sleep: (ms) => {
+        if (pauses.push(ms) === 7) {
+          server.options.dropAfter = Infinity;
+          free.resolve();
+        }
+        return new Promise((resolve) => setTimeout(resolve, 0));
+      },
+    });
+    await other.login();
+    assertEquals((await other.download("/files/data?day=1", file)).kept, true);
+    assertEquals((await first).bytes, 300_000);
+    assertEquals(pauses.slice(0, 7), [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+    assertEquals(events.filter(({ event }) => event === "pause").length, pauses.length);
+    assertEquals(namesIn(folder), ["data.bin"]);
+  },
+);
 
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 

@@ -12,9 +12,8 @@ import { onDisk } from "../save_errors.ts";
 import { type DownloadProgress, Transfer } from "./transfer.ts";
 import { onAbort } from "../../platform/abort.ts";
 import { idleTimeout } from "../../platform/idle.ts";
-import { type LiveLine, liveLine } from "../../platform/live_line.ts";
 import { isUrl, pathOfUrl } from "../../platform/paths.ts";
-import type { Timing } from "../../platform/world.ts";
+import { retry } from "../../platform/retry.ts";
 import { typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode download}. */
@@ -58,11 +57,9 @@ export interface Download {
   kept?: true;
 }
 
-/** Interval at which to check whether another download of the same file has ended. */
-const LOOK_MS = 100;
-const BUSY = "another download is saving the file";
-/** A wait that takes longer than this is shown. */
-const UNSEEN_MS = 2_000;
+/** The pauses while another download saves the same file. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Returns the path of a file to save.
@@ -162,8 +159,12 @@ export async function downloadFile(
   const { address, headers, method } = call.request;
   checkRequest(method, headers);
   const canResume = resume && method === "GET";
-  const open = () => onDisk(file, () => openPart(file, address, ifExists, canResume));
-  const part = await openWhenFree(api.timing, signal, open);
+  const part = await retry(api.timing, signal, async (count) => {
+    const part = await onDisk(file, () => openPart(file, address, ifExists, canResume));
+    if (part !== "busy") return { done: part };
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (count - 1), LONGEST_PAUSE_MS);
+    return { pauseMs, why: "another download is saving the file" };
+  });
   const passed = () => ({ milliseconds: Math.round(monotonic() - started) });
   const kept = (bytes: number): Download => {
     return { file, bytes, resumedFrom: 0, ...passed(), kept: true };
@@ -187,30 +188,5 @@ export async function downloadFile(
     stopListening();
     part.release();
     call.release();
-  }
-}
-
-/** Opens the part of a download as soon as no other download is saving the file. */
-async function openWhenFree<T>(
-  { log, monotonic, sleep }: Timing,
-  signal: AbortSignal | undefined,
-  open: () => Promise<T | "busy">,
-): Promise<T> {
-  const started = monotonic();
-  let line: LiveLine | undefined;
-  try {
-    for (let looks = 0;; looks++) {
-      signal?.throwIfAborted();
-      const part = await open();
-      if (part !== "busy") return part;
-      if (looks === 0) log?.({ event: "pause", pauseMs: LOOK_MS, reason: BUSY });
-      if (line === undefined && monotonic() - started >= UNSEEN_MS) {
-        line = liveLine();
-        await line?.show(`Waiting (${BUSY})`);
-      }
-      await sleep(LOOK_MS, signal);
-    }
-  } finally {
-    await line?.remove();
   }
 }

@@ -16,7 +16,6 @@ import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/advice.ts";
-import { afterLines } from "./platform/log.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
@@ -236,7 +235,7 @@ class AccountSession implements ConfigurableSession {
     const signal = requestSignal(input, init);
     // This fast path saves promises, each of which is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
-      return afterLines(fetchWithToken(this.#engine, input, init));
+      return fetchWithToken(this.#engine, input, init);
     }
     return cancellableResponse(
       "authFetch()",

@@ -121,7 +121,7 @@ Deno.test("--verbose only adds a log on standard error, whether it precedes or f
       const { code, stdout, stderr } = await run(verbose, given);
       assertEquals([code, stdout], [plain.code, plain.stdout]);
       const log = stderr.slice(0, -plain.stderr.length);
-      assertMatch(log, /^platform-auth: settings .*\nplatform-auth: request .*\n$/);
+      assertMatch(log, /^\S+ platform-auth: settings .*\n\S+ platform-auth: request .*\n$/);
       assertEquals(log + plain.stderr, stderr);
       assertHides({ code, stdout, stderr }, world);
     }

@@ -212,7 +212,7 @@ class AccountSession implements ConfigurableSession {
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const { configuration, notices: { clockOffsetMs } } = engine;
+      const { configuration, memory: { clockOffsetMs } } = engine;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
         wrongAccount: (username) => engine.wrongAccount(username),
         keyDisplay: () => import("./show/key_display.ts"),
@@ -391,8 +391,8 @@ class AccountSession implements ConfigurableSession {
     }
     if (!isKept && this.#engine !== engine) throw await accountChanged(engine, tokens, signal);
     if (engine.isWanted(order)) {
-      engine.notices.learnClock(clockOffsetMs);
-      engine.notices.replace(notices);
+      engine.memory.learnClock(clockOffsetMs);
+      engine.notices.set(notices);
       const outcome = tokens.source === "portal" ? "portal" : "password";
       engine.world.log?.({ event: "login", outcome });
     }

@@ -87,8 +87,8 @@ async function endLogin(
   if (result.ended !== "here") {
     return ok("the provider ended the test login; its access token stays valid until it expires");
   }
-  const message =
-    `the test login could not be ended (${result.text}); it ends when its tokens expire`;
+  const why = result.problem === undefined ? "" : ` (${result.problem})`;
+  const message = `the test login could not be ended${why}; it ends when its tokens expire`;
   return obtained.some(isRenewable)
     ? warn(message, "do nothing: the tokens of the test login were not saved")
     : ok(message);

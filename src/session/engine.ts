@@ -194,7 +194,7 @@ export class Engine implements Heart {
       if (!(error instanceof AuthError)) throw error;
       // If a login or a logout took effect meanwhile, the failure belongs to the previous session.
       if (lastAppliedOrder === this.lastAppliedOrder) {
-        this.notices.set("REFRESH_FAILED", error.problem, error.fix);
+        this.notices.set({ REFRESH_FAILED: error });
       }
       if (isOver(this.current)) throw error;
       return undefined;
@@ -322,7 +322,7 @@ export class Engine implements Heart {
     const { ended, notice } = await finishLogout(logout, configuration, removed, place);
     // Meanwhile, a login may have made a new session, to which these notices do not apply.
     if (this.current.kind === "none") {
-      notices.replace({ STORED_IGNORED: undefined, SIGNED_OUT: notice });
+      notices.set({ STORED_IGNORED: undefined, NOT_REVOKED: notice });
     }
     this.world.log?.({ event: "logout", outcome: ended });
     return ended;
@@ -363,15 +363,13 @@ export class Engine implements Heart {
     // `detach()` sets the position of the latest call, which a logout in progress must not lower.
     this.lastAppliedOrder = Math.max(order, this.lastAppliedOrder);
     this.cooldowns = NO_COOLDOWNS;
-    this.notices.clear(
-      "DEVICE_NOT_CONFIRMED",
-      "EARLY_REFRESH_FAILED",
-      "REFRESH_FAILED",
-      "LOCK_BUSY",
-      "STORED_IGNORED",
-      "ENVIRONMENT_IGNORED",
-      "SIGNED_OUT",
-    );
+    this.notices.set({
+      DEVICE_NOT_CONFIRMED: undefined,
+      REFRESH_FAILED: undefined,
+      STORED_IGNORED: undefined,
+      ENVIRONMENT_IGNORED: undefined,
+      NOT_REVOKED: undefined,
+    });
   }
 
   /** Replaces the options with others for the same provider, client and file. */
@@ -498,8 +496,8 @@ export class Engine implements Heart {
       // failure.
       if (lastAppliedOrder !== this.lastAppliedOrder) return left;
       this.cooldowns = afterEarlyFailure(this.cooldowns, world);
-      const text = `the access token is still valid, but: ${error.problem}`;
-      this.notices.set("EARLY_REFRESH_FAILED", text, error.fix);
+      const problem = `the access token is still valid, but: ${error.problem}`;
+      this.notices.set({ REFRESH_FAILED: { problem, fix: error.fix } });
       return left;
     }
   }
@@ -516,7 +514,7 @@ export class Engine implements Heart {
     refresh.isOwn = true;
     const held = tokensOf(this.current);
     if (held) refresh.noteResponse(held);
-    this.notices.clear("EARLY_REFRESH_FAILED");
+    this.notices.set({ REFRESH_FAILED: undefined });
     // If the token is the same, the state is kept, because it records whether the API rejected
     // that token.
     if (held && sameAccess(held, tokens)) return held;

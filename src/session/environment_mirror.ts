@@ -77,7 +77,7 @@ export function firstTokens(
 ): Tokens | undefined {
   if (configuration.exportEnv === "none") return kept;
   const { own, note } = tokensInEnvironment(configuration, kept);
-  notices.replace({ ENVIRONMENT_IGNORED: note });
+  notices.set({ ENVIRONMENT_IGNORED: note });
   if (configuration.settings.trust.isFound) return kept;
   if (own === undefined || kept === undefined) return own ?? kept;
   if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;

@@ -54,7 +54,7 @@ export interface Heart extends StoredSession {
  * processes.
  */
 export async function renew(
-  { memory, vault, queue, notices, configuration: { settings, world } }: Heart,
+  { memory, vault, queue, configuration: { settings, world } }: Heart,
   refresh: Refresh,
 ): Promise<Tokens> {
   const { reason, signal } = refresh;
@@ -92,12 +92,9 @@ export async function renew(
   signal.throwIfAborted();
   if (isServedBy(lock.now)) return usable(memory);
   let held = renewable(memory);
-  if (lock.problem) {
-    if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
-    // Another process may never release the lock, so this refresh proceeds without the lock.
-    const text = "another process held the lock for too long";
-    notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
-  }
+  // If the access token has expired, an optional lock is done without: another process may never
+  // release it.
+  if (lock.problem && (!lock.isOptional || isGoodFor(held, world, 0))) throw lock.problem;
 
   // A process that was suspended while it waited still gets a quarter of the time: a process that
   // gives up before the response arrives loses the new refresh token.
@@ -112,7 +109,7 @@ export async function renew(
   for (;;) {
     const response = await requestRefresh(provider, held, username, world, leftMs(), waiters);
     const { outcome, tokens, variant } = response;
-    notices.learnClock(response.clockOffsetMs);
+    memory.learnClock(response.clockOffsetMs);
     if (tokens) {
       refresh.noteResponse(held);
       if (areOfTwoAccounts(held.claims, tokens.claims)) {

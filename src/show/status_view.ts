@@ -1,7 +1,6 @@
 import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText, timeText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
-import type { Notice } from "../session/notices.ts";
 import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
 import { storeText } from "../session/vault.ts";
 import { portalText, VARIABLES } from "../settings/options.ts";
@@ -9,7 +8,7 @@ import type { Row, Tone, View } from "./view.ts";
 
 /** Returns the view of a status. */
 export function statusView(status: SessionStatus): View {
-  const { state, clientId, notices, portalUrl, asOf } = status;
+  const { state, clientId, ended, notices, portalUrl, asOf } = status;
   return {
     link: portalUrl,
     tone: toneOf(status),
@@ -20,11 +19,10 @@ export function statusView(status: SessionStatus): View {
         ? []
         : [{ name: "access token", value: accessText(status), share: shareLeft(status) }]),
       ...(clientId === undefined ? [] : [{ name: "app client", value: clientId }]),
+      ...(ended === undefined ? [] : [{ name: "signed out", value: ENDED[ended] }]),
       { name: "next", value: fixText(nextStep(status)) },
-      { name: "session", value: unfoundIn(status)?.problem ?? placeText(status) },
-      ...notices.filter((notice) => notice !== unfoundIn(status)).map((
-        { level, problem, fix },
-      ): Row => ({
+      { name: "session", value: placeText(status) },
+      ...notices.map(({ level, problem, fix }): Row => ({
         name: level,
         value: problem,
         fix,
@@ -33,6 +31,12 @@ export function statusView(status: SessionStatus): View {
     ],
   };
 }
+
+const ENDED = {
+  here: "on this computer",
+  provider: "on this computer and at the provider",
+  everywhere: "on all devices",
+} as const;
 
 /** Remaining time from which a token that cannot be refreshed is shown in amber. */
 const EXPIRES_SOON_SECONDS = 300;
@@ -73,14 +77,6 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
-/**
- * Returns the notice that no `.env` was found. The view shows its problem and its fix in the rows
- * "session" and "next".
- */
-function unfoundIn({ notices }: SessionStatus): Notice | undefined {
-  return notices.find(({ code }) => code === "NO_SETTINGS");
-}
-
 /** The place that stores the session, or that a login will use. */
 function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
@@ -94,7 +90,9 @@ function placeText(status: SessionStatus): string {
       { inProgram: `login() keeps it in ${place}`, inTerminal: `no session is saved${unless}` },
     ]);
   }
-  return fixText([{ call: "login" }, ` keeps it in ${place}`]);
+  // `status()` does not read a store.
+  const mayBeKept = store === undefined ? "" : `, where each call looks for one`;
+  return fixText([{ call: "login" }, ` keeps it in ${place}${mayBeKept}`]);
 }
 
 /** The remaining time of the access token. */
@@ -131,8 +129,6 @@ export function nextStep(status: SessionStatus): Fix {
       inTerminal: "the commands fetch and token log in automatically",
     }]
     : ["run ", { call: "login" }];
-  const unfound = unfoundIn(status);
-  if (unfound?.fix) return unfound.fix;
   if (state === "none") return loginStep;
   if (source === "token") return "the option token replaces the token before it expires";
   const isPortal = source === "portal";

@@ -46,7 +46,7 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     assertMatch(runtime.message, /: platform-auth login cannot prompt$/);
     assertMatch(
       await step(0, "logout"),
-      /^Signed out\n○ Not signed in.*; also at the provider$/ms,
+      /^○ Not signed in.* and at the provider$/ms,
     );
     assertEquals(linesOf(envFile), world.variables);
   }));
@@ -54,9 +54,9 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
 Deno.test("logout revokes the token, signs out all devices or sends nothing, as its options say", () =>
   inCliWorld(async ({ run, sandbox, signIn }) => {
     const cases: [string[], RegExp, string[]][] = [
-      [[], /; also at the provider$/m, ["RevokeToken"]],
-      [["--everywhere"], /; also at the provider, on all devices$/m, ["GlobalSignOut"]],
-      [["--keep-remote"], /hold no tokens any more$/m, []],
+      [[], /: on this computer and at the provider$/m, ["RevokeToken"]],
+      [["--everywhere"], /: on all devices$/m, ["GlobalSignOut"]],
+      [["--keep-remote"], /: on this computer$/m, []],
     ];
     for (const [options, note, wanted] of cases) {
       await signIn();

@@ -66,7 +66,6 @@ const CLOCK = {
   fix: "set it",
 } as const;
 const ENDS = { code: "PORTAL_TOKEN", level: "warning", problem: "it ends" } as const;
-const SIGNED_OUT = { code: "SIGNED_OUT", level: "note", problem: "signed out" } as const;
 
 const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegExp][] = [
   [
@@ -111,7 +110,12 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     /○ The API rejected this token; log in again.*rejected by the API\n.*run login\(\)/s,
   ],
 
-  ["signed out", { ...GONE, notices: [SIGNED_OUT] }, GRAY, /○ Not signed in.*- note: signed out/s],
+  [
+    "signed out",
+    { ...GONE, ended: "everywhere" },
+    GRAY,
+    /○ Not signed in.*signed out: on all devices/s,
+  ],
   [
     "no session",
     GONE,

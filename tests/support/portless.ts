@@ -172,12 +172,6 @@ export async function statusOf(answer: Promise<Response>): Promise<number> {
   return status;
 }
 
-/** The notices of a status that need no action, as sentences. */
-export function notesOf({ notices }: SessionStatus): string[] {
-  return notices.filter(({ level }) => level === "note")
-    .map(({ problem, fix }) => fix === undefined ? problem : `${problem}; ${fix}`);
-}
-
 /** The keys and values of a `.env` with plain lines only; none before the file exists. */
 export function linesOf(path: string): Record<string, string> {
   const text = isFile(path) ? Deno.readTextFileSync(path) : "";

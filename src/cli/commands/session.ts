@@ -51,8 +51,7 @@ export async function runLogout(
 ): Promise<Answer> {
   const { everywhere = false, "keep-remote": keepRemote = false } = options;
   const found = await logout({ everywhere, revoke: !keepRemote });
-  const { value, text } = statusAnswer(found);
-  return { value, text: `Signed out\n${text}` };
+  return { value: found, text: Deno.inspect(found) };
 }
 
 export async function runDoctor({ options }: Given<{ login: boolean }>): Promise<Answer> {

@@ -2,7 +2,7 @@ import { Clock } from "./clock.ts";
 import { isFile } from "./needs.ts";
 import "./quick_signatures.ts";
 import "./sandbox_key.ts";
-import { createSession, type Session, type SessionOptions, type SessionStatus } from "../../mod.ts";
+import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import type { World } from "../../src/platform/world.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { dirname } from "node:path";
 import { lockEnvFile } from "../../../src/settings/env_file.ts";
 import { assertKillsHarmless } from "./kills.ts";

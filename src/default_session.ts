@@ -365,7 +365,10 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { configure: _, checkedFetch: __, ...session } = makeSession(options, false);
+  const { configure: _, checkedFetch: __, readStore: ___, ...session } = makeSession(
+    options,
+    false,
+  );
   return Object.freeze(displayableSession(session));
 }
 
@@ -375,4 +378,9 @@ export function createSession(options: SessionOptions = {}): Session {
  */
 export function checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
   return defaultSession().checkedFetch(input, init);
+}
+
+/** Reads the store, if the session is on a server. Used by the command line. */
+export function readStore(): Promise<void> {
+  return defaultSession().readStore();
 }

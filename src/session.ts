@@ -99,6 +99,8 @@ export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
   /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
   checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
+  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
+  readStore(): Promise<void>;
 }
 
 const DOWNLOAD_OPTIONS = {
@@ -301,6 +303,9 @@ class AccountSession implements ConfigurableSession {
     return this.#status();
   };
 
+  readonly readStore: ConfigurableSession["readStore"] = () =>
+    this.#withCurrentSettings().readStore();
+
   readonly doctor: Session["doctor"] = (given = {}) =>
     run("doctor", given, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
@@ -476,6 +481,7 @@ async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promis
     const user = engine.settings.text("username");
     const known = tokensOf(engine.current);
     if (known && user !== undefined && !mayBelongTo(known, user)) return false;
+    if (engine.needsLogin) return false;
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {

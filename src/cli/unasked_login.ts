@@ -1,7 +1,7 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { logsInUnasked, savesUnasked } from "../session/status.ts";
+import { isOver, logsInUnasked, savesUnasked } from "../session/status.ts";
 import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 
 /**
@@ -14,17 +14,14 @@ import { ENV_FILE_VARIABLE } from "../settings/options.ts";
  */
 export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();
-  if (!logsInUnasked(found) || !await isOver()) return;
+  if (!logsInUnasked(found) || !isOver(found) && !await isRefused()) return;
   const isNamed = Boolean(envFile ?? environment(ENV_FILE_VARIABLE));
   if (!savesUnasked(found, isNamed)) configure({ envFile: false });
   await login({ strategy: "environment" });
 }
 
-/**
- * Whether a new login is necessary. If a refresh is due, refreshes the session: a login is
- * necessary if the provider refuses.
- */
-async function isOver(): Promise<boolean> {
+/** Refreshes the session if that is due. Returns whether the provider refused the refresh token. */
+async function isRefused(): Promise<boolean> {
   try {
     await accessToken();
     return false;

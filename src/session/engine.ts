@@ -33,6 +33,7 @@ import {
   mayReplace,
   NO_COOLDOWNS,
   offeredMs,
+  type Plan,
   planFor,
 } from "./plan.ts";
 import { Queue } from "./queue.ts";
@@ -119,6 +120,16 @@ export class Engine implements Heart {
     return tokens && isFresh(tokens, this.world, minValidMs) ? tokens : undefined;
   }
 
+  /** Whether a call finds no token to use or refresh, as far as this process knows. */
+  get needsLogin(): boolean {
+    return this.#planFor(0).kind === "fail";
+  }
+
+  #planFor(minValidMs: number): Plan {
+    const { cooldowns, current, world, configuration: { isLent } } = this;
+    return planFor(current, world, cooldowns, minValidMs, isLent);
+  }
+
   /**
    * Returns valid tokens. If the tokens of the session are due, refreshes them first.
    *
@@ -129,8 +140,7 @@ export class Engine implements Heart {
     if (fresh) return fresh;
     if (this.#mustLook) await this.#look(signal);
     this.#adoptChangesOnce();
-    const { isLent } = this.configuration;
-    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isLent);
+    const plan = this.#planFor(minValidMs);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
@@ -242,6 +252,11 @@ export class Engine implements Heart {
    */
   isWanted(order: number): boolean {
     return order >= this.lastAppliedOrder;
+  }
+
+  /** Reads the store, if the session is on a server. */
+  async readStore(signal?: AbortSignal): Promise<void> {
+    if (this.#mustLook) await this.#look(signal);
   }
 
   /** Asks the store's server which account it keeps, before a login sends anything. */

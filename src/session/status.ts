@@ -127,6 +127,11 @@ export function statusOf(
   };
 }
 
+/** Whether a login is necessary: there is no session, or it ended and cannot be refreshed. */
+export function isOver({ canRefresh, state }: SessionStatus): boolean {
+  return !canRefresh && ["none", "expired", "rejected"].includes(state);
+}
+
 /** Whether the command line can log in with these settings without prompting. */
 export function logsInUnasked({ settings }: SessionStatus): boolean {
   const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];

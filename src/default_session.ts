@@ -3,7 +3,6 @@ import type { DownloadAllOptions, Downloads } from "./api/download/download_all.
 import type { DownloadItem } from "./api/download/items.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
-import { displayableSession } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
@@ -369,7 +368,7 @@ export function createSession(options: SessionOptions = {}): Session {
     options,
     false,
   );
-  return Object.freeze(displayableSession(session));
+  return Object.freeze(session);
 }
 
 /**

@@ -489,7 +489,8 @@ export class Engine implements Heart {
       log({ event: "refresh", reason, outcome, milliseconds });
     };
     refresh.result.then(
-      () => logEnd(refresh.isOwn ? "refreshed" : "served"),
+      // Other tokens come from another process or a login.
+      ({ source }) => logEnd(["refresh", "token"].includes(source) ? "refreshed" : "served"),
       (error) => logEnd(failureOf(error, signal)),
     );
   }
@@ -526,7 +527,6 @@ export class Engine implements Heart {
     const { lentTokens } = await import("./lent_token.ts");
     const tokens = await lentTokens(this.configuration, limitMs, signal);
     signal.throwIfAborted();
-    refresh.isOwn = true;
     const held = tokensOf(this.current);
     if (held) refresh.noteResponse(held);
     this.notices.set({ REFRESH_FAILED: undefined });

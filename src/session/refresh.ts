@@ -25,9 +25,6 @@ export type Reason = "due" | "early" | "forced" | "rejected";
  * callers that give up no longer cancel it.
  */
 export class Refresh extends SharedWork<Tokens> {
-  /** Whether this refresh obtained the tokens. If not, another process or a login did. */
-  isOwn = false;
-
   /**
    * @param noteReplaced Called with the replaced tokens when the provider responds, if a caller is
    * still waiting.
@@ -117,9 +114,7 @@ export async function renew(
       }
       const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
-      const used = usable(memory);
-      refresh.isOwn = sameAccess(used, tokens);
-      return used;
+      return usable(memory);
     }
     // The refresh token may have been refused because a late holder of the lock used it and has
     // just saved the new tokens.

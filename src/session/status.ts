@@ -4,7 +4,7 @@ import type { Advice } from "../errors/advice.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { Place } from "./vault.ts";
-import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
+import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import type { Clocks } from "../platform/world.ts";
@@ -130,22 +130,6 @@ export function statusOf(
 /** Whether a login is necessary: there is no session, or it ended and cannot be refreshed. */
 export function isOver({ canRefresh, state }: SessionStatus): boolean {
   return !canRefresh && ["none", "expired", "rejected"].includes(state);
-}
-
-/** Whether the command line can log in with these settings without prompting. */
-export function logsInUnasked({ settings }: SessionStatus): boolean {
-  const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
-  return settings[VARIABLES.store] === undefined &&
-    needed.every((name) => settings[name] !== undefined);
-}
-
-/**
- * Whether the command line saves a login that it made without a prompt. It saves the login only in
- * a file that the user named or that contains settings of this session, because a user would not
- * expect tokens in any other file.
- */
-export function savesUnasked({ settings }: SessionStatus, isNamed: boolean): boolean {
-  return isNamed || Object.values(settings).includes("file");
 }
 
 /**

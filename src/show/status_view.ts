@@ -1,7 +1,7 @@
 import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText, timeText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
-import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
+import type { SessionStatus } from "../session/status.ts";
 import { storeText } from "../session/vault.ts";
 import { portalText, VARIABLES } from "../settings/options.ts";
 import type { Row, Tone, View } from "./view.ts";
@@ -82,14 +82,6 @@ function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
   const place = store === undefined ? displayPath(envFile) : storeText(store);
   if (state !== "none" || canRefresh) return `kept in ${place}`;
-  // The command line creates no file for a login with a password from the environment
-  // (`unasked_login.ts`).
-  if (logsInUnasked(status) && !savesUnasked(status, false)) {
-    const unless = envFile === undefined ? "" : " unless a file is named";
-    return fixText([
-      { inProgram: `login() keeps it in ${place}`, inTerminal: `no session is saved${unless}` },
-    ]);
-  }
   // `status()` does not read a store.
   const mayBeKept = store === undefined ? "" : `, where each call looks for one`;
   return fixText([{ call: "login" }, ` keeps it in ${place}${mayBeKept}`]);
@@ -117,23 +109,18 @@ function at(portal: string | undefined): string {
   return portal === undefined ? "" : ` at ${portal}`;
 }
 
+const LOGIN: Fix = ["run ", { call: "login" }];
+
 /** Returns what happens next, or what the user has to do. */
 export function nextStep(status: SessionStatus): Fix {
-  const { state, canRefresh, provider, refreshableUntil, source, settings } = status;
+  const { state, canRefresh, refreshableUntil, source, settings } = status;
   const portal = portalText(status.portalUrl, settings[VARIABLES.portalUrl]);
   if (state === "none" && canRefresh) return "the next call gets a token from the option token";
-  // Only the command line logs in without a call of `login()`.
-  const loginStep: Fix = logsInUnasked(status) && provider !== undefined
-    ? [{
-      inProgram: "run login()",
-      inTerminal: "the commands fetch and token log in automatically",
-    }]
-    : ["run ", { call: "login" }];
-  if (state === "none") return loginStep;
+  if (state === "none") return LOGIN;
   if (source === "token") return "the option token replaces the token before it expires";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal ? newPortalString(portal) : loginStep;
+    return isPortal ? newPortalString(portal) : LOGIN;
   }
   if (canRefresh) {
     const until = refreshableUntil

@@ -57,7 +57,7 @@ const misuse: [args: string, message: RegExp | string][] = [
     "status --profile work",
     /Profiles are not supported; choose the \.env of an account with --env-file/,
   ],
-  ["explain no_sesion", /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth/],
+  ["explain no_sesion", /no such code; all codes: platform-auth/],
 ];
 
 for (const [args, message] of misuse) {

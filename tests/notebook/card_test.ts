@@ -3,7 +3,7 @@
  * tested in `kernel/` and `browser/`.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { createSession, type Diagnosis, type SessionStatus } from "../../mod.ts";
+import type { Diagnosis, SessionStatus } from "../../mod.ts";
 import { cardHtml } from "../../src/show/card.ts";
 import { diagnosisView } from "../../src/show/diagnosis.ts";
 import { displayable } from "../../src/show/displayable.ts";
@@ -245,15 +245,6 @@ Deno.test("the card for a portal token links to the portal, and its text contain
     assertBalanced(card);
     assertStringIncludes(text, portalUrl);
   }
-});
-
-Deno.test("Deno.inspect() of a session shows its status, or the error in its settings", async () => {
-  const session = createSession({ envFile: false, username: "ada" });
-  assertEquals(Deno.inspect(session), Deno.inspect(session.status()));
-  const shown = await Reflect.get(session, Symbol.for("Jupyter.display"))();
-  assertStringIncludes(shown["text/html"], "Not signed in");
-  const wrong = createSession({ envFile: false, authUrl: "https://a\u0007.example" });
-  assertMatch(Deno.inspect(wrong), /Cannot use AUTH_URL .* control character/);
 });
 
 /** Asserts that all elements are closed in order, so that no text became markup. */

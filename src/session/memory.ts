@@ -1,7 +1,7 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
-import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
+import { clearTokens, firstTokens, showTokens, withdrawTokens } from "./environment_mirror.ts";
 import { clockAdvice } from "./provider_clock.ts";
 import {
   type Ending,
@@ -34,7 +34,6 @@ export type SavedEvent = Extract<
  * and the copy of its tokens in the process environment.
  */
 export class Memory {
-  readonly #mirror = new EnvironmentMirror();
   /** `undefined` until the first use. */
   #state: SessionState | undefined;
   /** The lines that this process last adopted or saved. Only other lines are news. */
@@ -62,7 +61,7 @@ export class Memory {
       this.#known = textOf(lines);
       const first = firstTokens(configuration, notices, this.#tokensIn(lines));
       this.#state = stateOf(first);
-      if (first) this.#mirror.show(first, configuration);
+      if (first) showTokens(first, configuration);
     }
     return this.#state;
   }
@@ -79,8 +78,8 @@ export class Memory {
     const now = this.#state = next(before, event);
     if (before === now) return;
     const tokens = tokensOf(now);
-    if (tokens === undefined) return this.#mirror.clear(tokensOf(before), configuration);
-    this.#mirror.show(tokens, configuration);
+    if (tokens === undefined) return clearTokens(tokensOf(before), configuration);
+    showTokens(tokens, configuration);
     notices.set({ NOT_REVOKED: undefined });
     const earlier = tokensOf(before);
     const isOther = earlier === undefined || !sameAccess(earlier, tokens);
@@ -140,10 +139,9 @@ export class Memory {
 
   /** Applies a new `exportEnv` to the process environment. */
   mirrorAgain(): void {
-    this.#mirror.withdraw();
-    if (this.#state !== undefined) {
-      this.#mirror.show(tokensOf(this.#state), this.session.configuration);
-    }
+    withdrawTokens();
+    const tokens = this.#state && tokensOf(this.#state);
+    if (tokens) showTokens(tokens, this.session.configuration);
   }
 
   /** Records the difference between the provider's clock and this machine's, in milliseconds. */

@@ -383,7 +383,6 @@ export class Engine implements Heart {
       REFRESH_FAILED: undefined,
       STORED_IGNORED: undefined,
       ENVIRONMENT_IGNORED: undefined,
-      NOT_REVOKED: undefined,
     });
   }
 

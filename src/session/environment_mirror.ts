@@ -19,10 +19,9 @@ export function showTokens(tokens: Tokens, configuration: Configuration): void {
   const { accessToken, refreshToken } = tokens;
   put("ACCESS_TOKEN", accessToken.reveal());
   if (exportEnv === "both") put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-  // AUDIENCE_VARIABLE lets child processes send ACCESS_TOKEN to the hosts in the `.env`, so it
-  // is set only if this process set ACCESS_TOKEN.
-  const isPut = foreignVariable("ACCESS_TOKEN") === undefined;
-  if (isPut && trust.audience !== undefined) put(AUDIENCE_VARIABLE, audienceText(trust.audience));
+  // ACCESS_TOKEN is now the token of this session, which child processes may therefore send to the
+  // hosts in the `.env`.
+  if (trust.audience !== undefined) put(AUDIENCE_VARIABLE, audienceText(trust.audience));
 }
 
 function put(variable: string, text: string): void {

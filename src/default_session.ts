@@ -280,8 +280,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
  * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
  * the `.env`, in which another process may have changed the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
- * folder was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `PERMISSION` if the file of a
+ * secret may not be read, `ENV_FILE` if the working folder was removed.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ import { TOKEN_KEYS } from "../session/stored_tokens.ts";
  * and password.
  */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTING_RULES)
-  .filter(({ readFrom }) => readFrom === "environment and file")
+  .filter(({ notInFile }) => !notInFile)
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 

@@ -9,7 +9,7 @@ import {
   mayRunGit,
   untrackCommand,
 } from "../platform/git.ts";
-import { infoAt, isMounted, realPath } from "../platform/file_info.ts";
+import { infoAt, realPath } from "../platform/file_info.ts";
 import { displayPath } from "../platform/paths.ts";
 import { remove } from "../platform/replace_file.ts";
 import { remainingMs } from "../provider/tokens.ts";
@@ -18,7 +18,7 @@ import { Memory } from "../session/memory.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { tokensOf } from "../session/state.ts";
 import type { StoredSession, Vault } from "../session/vault.ts";
-import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
+import { grantsOthers, missingFilePermission, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
@@ -35,8 +35,7 @@ export const STORAGE_CHECKS: Checks = {
     const place = displayPath(tokenFile);
     const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const real = realPath(tokenFile);
-    const temporary = `${real}.${crypto.randomUUID()}.tmp`;
+    const temporary = `${realPath(tokenFile)}.${crypto.randomUUID()}.tmp`;
     let made: Deno.FileInfo | undefined;
     // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
@@ -54,12 +53,6 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
-    if (made && isMounted(real, temporary, made)) {
-      return warn(
-        `Cannot write ${place}: ${MOUNTED.reason}, so the session is in memory only`,
-        MOUNTED.fix,
-      );
-    }
     if (grantsOthers(infoAt(tokenFile)?.mode)) {
       const { problem, fix } = openFile(place);
       if (grantsOthers(made?.mode)) return warn(problem, fix);

@@ -213,7 +213,7 @@ async function sendOnce(
     const { status, headers } = response;
     return { status, headers, text: new TextDecoder().decode(bytes) };
   } catch (error) {
-    return failure(request, world, timer.aborted, error);
+    return failure(request, timer.aborted, error);
   } finally {
     stopTimer();
     stopListening();
@@ -230,7 +230,6 @@ function notPermitted(request: ProviderRequest): ConfigError {
 /** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
 function failure(
   request: ProviderRequest,
-  world: World,
   timedOut: boolean,
   error: unknown,
 ): Refused {
@@ -241,7 +240,7 @@ function failure(
     const seen = `no response from ${host}`;
     return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
   }
-  const { mayPass, isUnsent, words, fix } = networkReason(error, request.url, world);
+  const { mayPass, isUnsent, words, fix } = networkReason(error);
   return {
     kind: "refused",
     code: "UNREACHABLE",

@@ -169,6 +169,6 @@ Deno.test("the error names the missing permission, or the package that cannot be
     });
     assertMatch(
       uncached.stdout,
-      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@[\d.]+`, then/,
+      /^PACKAGE_UNAVAILABLE .*run `deno cache npm:@redis\/client@[\d.]+`/,
     );
   }));

@@ -33,6 +33,8 @@ Deno.test("every flag in the documents is used in a test", () => {
     "--allow-run=git",
     // Tested in tests/settings.
     "--allow-sys=uid",
+    // Tested in tests/settings/secret_file_test.ts, with another folder.
+    "--allow-read=/run/secrets",
     // Tested in tests/project/release.
     "--allow-import=<host>",
   ]);

@@ -113,14 +113,14 @@ export interface SessionOptions {
    */
   store?: string | SessionStore;
   /**
-   * The key that encrypts the tokens in the store, as printed by `platform-auth store-key`
-   * (`AUTH_STORE_KEY`, environment only).
+   * The key that encrypts the tokens in the store: 32 bytes in base64, such as from
+   * `openssl rand -base64 32` (`AUTH_STORE_KEY`, environment only).
    */
   storeKey?: string;
   /**
    * Receives what the session does: the settings that it read, why it refreshed tokens, where it
-   * sent requests. An event contains no secret. `AUTH_LOG=info` or `debug` (environment only)
-   * writes the events as lines to standard error. An error of this function is ignored.
+   * sent requests. An event contains no secret. `AUTH_LOG=1` (environment only) writes the events
+   * as lines to standard error. An error of this function is ignored.
    */
   log?: (event: LogEvent) => void;
   /** Replaces `fetch`, for tests. */

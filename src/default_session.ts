@@ -299,8 +299,7 @@ export function status(): SessionStatus {
  * Checks everything that a login and a call need: the settings and where they came from, the
  * `.env`, the clock, the provider, the API, the token, proxies and permissions. The doctor changes
  * nothing, shows no secret, and sends the token only to `API_BASE_URL`. With `login: true`, it also
- * makes a test login, refreshes the new tokens once, and revokes them. With `--allow-run=git`, it
- * also checks that git ignores the `.env`.
+ * makes a test login, refreshes the new tokens once, and revokes them.
  *
  * @example
  * ```ts

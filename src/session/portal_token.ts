@@ -75,7 +75,7 @@ export function readPortalToken(
   const isMeantAsJwt = token.startsWith("eyJ") || isJwt(token);
   // Any other text may be a user name or a password, which must not become a token.
   if (!isToken && !isMeantAsJwt && rest === given) {
-    throw refusal('this is not a portal string, which begins with "bearer eyJ"');
+    throw refusal('this is not a portal string, which begins with the word "bearer"');
   }
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {
@@ -100,6 +100,6 @@ export function portalTokenError(problem: string, address: string | undefined): 
     "INVALID_PORTAL_TOKEN",
     problem,
     `choose "Copy Token" in the user menu of ${portalName(address)} and paste the whole string ` +
-      "(bearer eyJ…)",
+      "(bearer …)",
   );
 }

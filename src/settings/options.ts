@@ -113,8 +113,8 @@ export interface SessionOptions {
    */
   store?: string | SessionStore;
   /**
-   * The key that encrypts the tokens in the store, as printed by `platform-auth store-key`
-   * (`AUTH_STORE_KEY`, environment only).
+   * The key that encrypts the tokens in the store: 32 bytes in base64, such as from
+   * `openssl rand -base64 32` (`AUTH_STORE_KEY`, environment only).
    */
   storeKey?: string;
   /**

@@ -214,13 +214,9 @@ class AccountSession implements ConfigurableSession {
       signal?.throwIfAborted();
       const { configuration, notices: { clockOffsetMs } } = engine;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+        hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
-        keyDisplay: () => import("./show/key_display.ts"),
-        inLaterCall: (work) =>
-          cancellable("respond()", undefined, async (signal, onApplied) => {
-            const result = await work(signal, engine.isWanted(order));
-            return await this.#finishLogin(engine, order, result, signal, onApplied);
-          }),
+        showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
       });
       return await this.#finishLogin(engine, order, result, signal, onApplied);
     });

@@ -16,7 +16,6 @@ import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/advice.ts";
-import { afterLines } from "./platform/log.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
@@ -99,6 +98,8 @@ export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
   /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
   checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
+  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
+  readStore(): Promise<void>;
 }
 
 const DOWNLOAD_OPTIONS = {
@@ -212,8 +213,8 @@ class AccountSession implements ConfigurableSession {
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const { configuration, notices } = engine;
-      const result = await obtainTokens(configuration, given, signal, notices.clockOffsetMs, {
+      const { configuration, memory, notices } = engine;
+      const result = await obtainTokens(configuration, given, signal, memory.clockOffsetMs, {
         hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
         showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
@@ -229,8 +230,8 @@ class AccountSession implements ConfigurableSession {
       if (!isApplied && this.#engine !== engine) throw accountChanged();
       // Otherwise, a logout or a later login took effect first.
       if (engine.isWanted(order)) {
-        notices.learnClock(result.clockOffsetMs);
-        notices.replace(result.notices);
+        memory.learnClock(result.clockOffsetMs);
+        notices.set(result.notices);
         const outcome = result.tokens.source === "portal" ? "portal" : "password";
         engine.world.log?.({ event: "login", outcome });
       }
@@ -247,7 +248,7 @@ class AccountSession implements ConfigurableSession {
     const signal = requestSignal(input, init);
     // This fast path saves promises, each of which is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
-      return afterLines(fetchWithToken(this.#engine, input, init));
+      return fetchWithToken(this.#engine, input, init);
     }
     return cancellableResponse(
       "authFetch()",
@@ -312,6 +313,9 @@ class AccountSession implements ConfigurableSession {
     this.#withCurrentSettings().adoptChanges();
     return this.#status();
   };
+
+  readonly readStore: ConfigurableSession["readStore"] = () =>
+    this.#withCurrentSettings().readStore();
 
   readonly doctor: Session["doctor"] = (given = {}) =>
     run("doctor", given, async (signal) => {
@@ -444,6 +448,7 @@ async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promis
     const user = engine.settings.text("username");
     const known = tokensOf(engine.current);
     if (known && user !== undefined && !mayBelongTo(known, user)) return false;
+    if (engine.needsLogin) return false;
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {

@@ -3,7 +3,6 @@ import type { DownloadAllOptions, Downloads } from "./api/download/download_all.
 import type { DownloadItem } from "./api/download/items.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
-import { displayableSession } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
@@ -280,8 +279,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
  * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
  * the `.env`, in which another process may have changed the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
- * folder was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `PERMISSION` if the file of a
+ * secret may not be read, `ENV_FILE` if the working folder was removed.
  *
  * @example
  * ```ts
@@ -299,8 +298,7 @@ export function status(): SessionStatus {
  * Checks everything that a login and a call need: the settings and where they came from, the
  * `.env`, the clock, the provider, the API, the token, proxies and permissions. The doctor changes
  * nothing, shows no secret, and sends the token only to `API_BASE_URL`. With `login: true`, it also
- * makes a test login, refreshes the new tokens once, and revokes them. With `--allow-run=git`, it
- * also checks that git ignores the `.env`.
+ * makes a test login, refreshes the new tokens once, and revokes them.
  *
  * @example
  * ```ts
@@ -365,8 +363,11 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { configure: _, checkedFetch: __, ...session } = makeSession(options, false);
-  return Object.freeze(displayableSession(session));
+  const { configure: _, checkedFetch: __, readStore: ___, ...session } = makeSession(
+    options,
+    false,
+  );
+  return Object.freeze(session);
 }
 
 /**
@@ -375,4 +376,9 @@ export function createSession(options: SessionOptions = {}): Session {
  */
 export function checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
   return defaultSession().checkedFetch(input, init);
+}
+
+/** Reads the store, if the session is on a server. Used by the command line. */
+export function readStore(): Promise<void> {
+  return defaultSession().readStore();
 }

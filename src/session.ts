@@ -16,14 +16,12 @@ import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/advice.ts";
-import { afterLines } from "./platform/log.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
-import type { Tokens } from "./provider/tokens.ts";
 import { mayBelongTo } from "./session/whose.ts";
 
 /** Options of {@linkcode refresh}. */
@@ -100,6 +98,8 @@ export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
   /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
   checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
+  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
+  readStore(): Promise<void>;
 }
 
 const DOWNLOAD_OPTIONS = {
@@ -213,15 +213,11 @@ class AccountSession implements ConfigurableSession {
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const { configuration, notices: { clockOffsetMs } } = engine;
+      const { configuration, memory: { clockOffsetMs } } = engine;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+        hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
-        keyDisplay: () => import("./show/key_display.ts"),
-        inLaterCall: (work) =>
-          cancellable("respond()", undefined, async (signal, onApplied) => {
-            const result = await work(signal, engine.isWanted(order));
-            return await this.#finishLogin(engine, order, result, signal, onApplied);
-          }),
+        showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
       });
       return await this.#finishLogin(engine, order, result, signal, onApplied);
     });
@@ -236,7 +232,7 @@ class AccountSession implements ConfigurableSession {
     const signal = requestSignal(input, init);
     // This fast path saves promises, each of which is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
-      return afterLines(fetchWithToken(this.#engine, input, init));
+      return fetchWithToken(this.#engine, input, init);
     }
     return cancellableResponse(
       "authFetch()",
@@ -302,6 +298,9 @@ class AccountSession implements ConfigurableSession {
     return this.#status();
   };
 
+  readonly readStore: ConfigurableSession["readStore"] = () =>
+    this.#withCurrentSettings().readStore();
+
   readonly doctor: Session["doctor"] = (given = {}) =>
     run("doctor", given, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
@@ -329,13 +328,12 @@ class AccountSession implements ConfigurableSession {
 
   readonly configure: ConfigurableSession["configure"] = (next) => {
     if (next === undefined) throw typeError("configure() takes an options object");
-    const unread = this.#configurationOf("configure()", next);
+    const configuration = this.#configurationOf("configure()", next);
     // Without this check, not `configure()` but every later call would report an invalid value.
     checkOptionTexts(next);
-    if (!this.#engine.configuration.isRead) this.#engine = this.#engineFor(unread);
-    // The comparison of the two accounts reads the settings. The engine of another account gets
-    // `unread`, because a session reads its settings at first use.
-    else this.#change(this.#configurationOf("configure()", next), unread);
+    // A session without calls reads its settings at its first call.
+    if (this.#engine.configuration.isRead) this.#change(configuration);
+    else this.#engine = this.#engineFor(configuration);
   };
 
   /** The API for a call that checks the response. */
@@ -355,15 +353,11 @@ class AccountSession implements ConfigurableSession {
     return this.#engine;
   }
 
-  /**
-   * Replaces the configuration. Tokens in memory are kept only if the account stays the same.
-   *
-   * @param first The configuration for the engine of another account.
-   */
-  #change(next: Configuration, first = next): void {
+  /** Replaces the configuration. Tokens in memory are kept only if the account stays the same. */
+  #change(next: Configuration): void {
     if (this.#engine.configuration.isSameAccount(next)) return this.#engine.configure(next);
     this.#engine.detach();
-    this.#engine = this.#engineFor(first);
+    this.#engine = this.#engineFor(next);
   }
 
   #status(): SessionStatus {
@@ -390,10 +384,10 @@ class AccountSession implements ConfigurableSession {
         onApplied();
       });
     }
-    if (!isKept && this.#engine !== engine) throw await accountChanged(engine, tokens, signal);
+    if (!isKept && this.#engine !== engine) throw accountChanged();
     if (engine.isWanted(order)) {
-      engine.notices.learnClock(clockOffsetMs);
-      engine.notices.replace(notices);
+      engine.memory.learnClock(clockOffsetMs);
+      engine.notices.set(notices);
       const outcome = tokens.source === "portal" ? "portal" : "password";
       engine.world.log?.({ event: "login", outcome });
     }
@@ -418,21 +412,12 @@ class AccountSession implements ConfigurableSession {
   }
 }
 
-/** Revokes the refresh token of a login during which the account changed, and makes the error. */
-async function accountChanged(
-  { configuration }: Engine,
-  tokens: Tokens,
-  signal: AbortSignal | undefined,
-): Promise<ConfigError> {
-  const { endAtProvider } = await import("./provider/sign_out.ts");
-  const { ended } = await endAtProvider(configuration, [tokens], false, signal);
-  const left = ended === "provider"
-    ? "refresh token was revoked"
-    : "tokens were dropped, but not revoked";
+/** The error for a login during which the account changed. Its tokens were never stored. */
+function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
     "Cannot keep this login: the settings changed to another account while the login was in " +
-      `progress, and its ${left}`,
+      "progress",
     ["run ", { call: "login" }, " again"],
   );
 }
@@ -477,6 +462,7 @@ async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promis
     const user = engine.settings.text("username");
     const known = tokensOf(engine.current);
     if (known && user !== undefined && !mayBelongTo(known, user)) return false;
+    if (engine.needsLogin) return false;
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {

@@ -7,14 +7,15 @@ import { COMMANDS } from "./commands.ts";
 import { UsageError } from "./output.ts";
 import { noSuch, parse, splitAtName } from "./parse.ts";
 import { closest } from "../errors/closest.ts";
-import { setLogLevel } from "../platform/log.ts";
+import { setVerbose } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
 /**
- * Commands that users know from other programs, with the advice to show: the `platform-auth`
- * command that does the same.
+ * Commands of earlier versions and commands that users know from other programs, with the advice to
+ * show: what does the same today.
  */
-const HABITS: Readonly<Record<string, string>> = {
+const INSTEAD: Readonly<Record<string, string>> = {
+  "store-key": "make the key with openssl rand -base64 32",
   whoami: "platform-auth status says who is signed in",
   version: "use platform-auth --version",
   config: "settings are in the .env, which platform-auth init writes; see: platform-auth doctor",
@@ -39,7 +40,7 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   if (name === "help") return await answerTo([...rest, "--help"], entry);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
+    const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
     if (instead !== undefined) throw new UsageError(noSuch("command", name, undefined), instead);
     const meant = closest(name, [...Object.keys(COMMANDS), "help"]);
     throw new UsageError(noSuch("command", name, meant), "see: platform-auth --help");
@@ -47,7 +48,7 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   const given = parse(`platform-auth ${name}`, command, rest);
   if (given.version) return await versionOf(entry);
   if (given.help) return { text: (await import("./help.ts")).helpOf(name, command) };
-  setLogLevel(given.verbose ? "debug" : undefined);
+  setVerbose(given.verbose);
   if (given.envFile !== undefined) {
     const { configure } = await import("../default_session.ts");
     configure({ envFile: given.envFile === "false" ? false : given.envFile });

@@ -29,19 +29,11 @@ export const STORAGE_CHECKS: Checks = {
     const place = displayPath(tokenFile);
     const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const temporary = `${realPath(tokenFile)}.${crypto.randomUUID()}.tmp`;
-    let made: Deno.FileInfo | undefined;
     // Only an attempt to create a file shows whether the system allows it.
-    const unwritable = await attempt(undefined, () =>
-      onDisk(place, () => {
-        const file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
-        made = file.statSync();
-        file.close();
-        remove(temporary);
-      }));
-    if (unwritable) {
+    const made = await attempt(undefined, () => onDisk(place, () => trialFile(tokenFile)));
+    if (made instanceof AuthError) {
       return warn(
-        `${unwritable.problem}, so the session is in memory only`,
+        `${made.problem}, so the session is in memory only`,
         "make its folder writable, or set AUTH_ENV_FILE to another file; AUTH_ENV_FILE=false " +
           "keeps the session in memory without this warning",
       );
@@ -49,7 +41,7 @@ export const STORAGE_CHECKS: Checks = {
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
     if (grantsOthers(infoAt(tokenFile)?.mode)) {
       const { problem, fix } = openFile(place);
-      if (grantsOthers(made?.mode)) return warn(problem, fix);
+      if (grantsOthers(made.mode)) return warn(problem, fix);
       return warn(
         `other users of this computer can read ${place}`,
         `run: chmod 600 ${tokenFile}`,
@@ -70,6 +62,16 @@ export const STORAGE_CHECKS: Checks = {
       : warn(".gitignore does not cover the .env and its temporary file", ignoreAdvice(tokenFile));
   },
 };
+
+/** Creates a private file next to a `.env`, and removes it. */
+function trialFile(envFile: string): Deno.FileInfo {
+  const path = `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
+  const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
+  const info = file.statSync();
+  file.close();
+  remove(path);
+  return info;
+}
 
 /** The share of a call's time limit that each step of a check may use. */
 const STEP_SHARE = 0.25;

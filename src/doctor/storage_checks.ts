@@ -2,7 +2,7 @@
 import { onDisk } from "../api/save_errors.ts";
 import { AuthError } from "../errors/errors.ts";
 import { durationText } from "../errors/amounts.ts";
-import { infoAt, realPath } from "../platform/file_info.ts";
+import { infoAt, isMounted, realPath } from "../platform/file_info.ts";
 import { ignoreAdvice, isGitIgnored } from "../platform/git.ts";
 import { displayPath } from "../platform/paths.ts";
 import { remove } from "../platform/replace_file.ts";
@@ -12,7 +12,7 @@ import { Memory } from "../session/memory.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { tokensOf } from "../session/state.ts";
 import type { StoredSession, Vault } from "../session/vault.ts";
-import { grantsOthers, missingFilePermission, openFile } from "../settings/env_file.ts";
+import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
@@ -39,6 +39,12 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
+    if (isMounted(realPath(tokenFile), trialPath(tokenFile), made)) {
+      return warn(
+        `Cannot write ${place}: ${MOUNTED.reason}, so the session is in memory only`,
+        MOUNTED.fix,
+      );
+    }
     if (grantsOthers(infoAt(tokenFile)?.mode)) {
       const { problem, fix } = openFile(place);
       if (grantsOthers(made.mode)) return warn(problem, fix);
@@ -63,9 +69,14 @@ export const STORAGE_CHECKS: Checks = {
   },
 };
 
+/** An unused path next to a `.env`. */
+function trialPath(envFile: string): string {
+  return `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
+}
+
 /** Creates a private file next to a `.env`, and removes it. */
 function trialFile(envFile: string): Deno.FileInfo {
-  const path = `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
+  const path = trialPath(envFile);
   const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
   const info = file.statSync();
   file.close();

@@ -64,10 +64,9 @@ export async function endAtProvider(
     const provider = await resolveProvider("sign-out", settings);
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
-    const bestEffort = { signal, isBestEffort: true } as const;
 
     const whyNot = async (request: ProviderRequest): Promise<string | undefined> => {
-      const { outcome } = await send(request, world, leftMs(), bestEffort);
+      const { outcome } = await send(request, world, leftMs(), { signal });
       return outcome.kind === "refused" ? outcome.seen : undefined;
     };
 
@@ -90,7 +89,7 @@ export async function endAtProvider(
       if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
         const username = settings.text("username");
         const limitMs = leftMs();
-        const refresh = requestRefresh(provider, tokens, username, world, limitMs, bestEffort);
+        const refresh = requestRefresh(provider, tokens, username, world, limitMs, { signal });
         current = (await refresh).tokens ?? tokens;
       }
       const problem = await whyNot(globalSignOutRequest(provider, current.accessToken));

@@ -14,6 +14,7 @@ import {
 import { onAbort } from "../platform/abort.ts";
 import { failureOf, type Log } from "../platform/log.ts";
 import type { World } from "../platform/world.ts";
+import { Hold } from "../provider/hold.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -53,6 +54,7 @@ export class Engine implements Heart {
   readonly notices = new Notices();
   readonly memory: Memory;
   readonly queue = new Queue();
+  readonly hold = new Hold();
   #vault: Vault | undefined;
   #configuration: Configuration;
   private refreshing: Refresh | undefined;

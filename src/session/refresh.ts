@@ -1,4 +1,5 @@
 import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
+import type { Hold } from "../provider/hold.ts";
 import {
   isGoodFor,
   type RefreshVariant,
@@ -44,6 +45,7 @@ export interface Heart extends StoredSession {
   readonly memory: Memory;
   readonly vault: Vault;
   readonly queue: Queue;
+  readonly hold: Hold;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface Heart extends StoredSession {
  * processes.
  */
 export async function renew(
-  { memory, vault, queue, configuration: { settings, world } }: Heart,
+  { memory, vault, queue, hold, configuration: { settings, world } }: Heart,
   refresh: Refresh,
 ): Promise<Tokens> {
   const { reason, signal } = refresh;
@@ -100,11 +102,11 @@ export async function renew(
   // The holder of the lock stops after half the time, so that other processes get their turn.
   const lastMs = lock.isHeld ? Math.min(endMs, now + totalMs / 2) : endMs;
   const leftMs = () => lastMs - world.monotonic();
-  const waiters = { signal, isWanted: () => refresh.isWaitedFor };
+  const options = { signal, hold, isWanted: () => refresh.isWaitedFor };
   const username = settings.text("username");
   refresh.commit();
   for (;;) {
-    const response = await requestRefresh(provider, held, username, world, leftMs(), waiters);
+    const response = await requestRefresh(provider, held, username, world, leftMs(), options);
     const { outcome, tokens, variant } = response;
     memory.learnClock(response.clockOffsetMs);
     if (tokens) {

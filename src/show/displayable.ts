@@ -27,7 +27,7 @@ export function displayed<T extends object>(value: T, view: () => View): T {
  * channels. On a busy machine, the end may arrive first, and the front end would then drop the
  * value (docs/notebooks.md).
  */
-export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
+async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
   const made = await bundle();
   await new Promise((resolve) => setTimeout(resolve, 0));
   return made;

@@ -224,6 +224,12 @@ Deno.test("the error for missing settings suggests the .env or `init` only if th
     inMemory,
     /missing PASSWORD; set the missing values in the environment or as an option \(help/,
   );
+  const { authUrl: ___, ...unplaced } = world.options;
+  assertMatch(await missing(unplaced), /missing AUTH_URL; set/);
+  assertMatch(
+    await missing({ ...unplaced, provider: "aws" }),
+    /missing AUTH_URL \(or AUTH_REGION\)/,
+  );
 });
 
 Deno.test("a wrong password leaves the session and the .env unchanged", async () => {

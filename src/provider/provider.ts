@@ -43,8 +43,6 @@ export interface SettingsFault extends Advice {
     | "INVALID_SETTING"
     | "PACKAGE_UNAVAILABLE";
   readonly fix: string;
-  /** The settings that are missing or wrong. */
-  readonly settings: readonly SettingName[];
 }
 
 /**
@@ -141,7 +139,6 @@ async function importChecks(): Promise<Checks | undefined> {
 /** The registry's address may contain a password, so the runtime's error is not quoted. */
 const PACKAGE_UNAVAILABLE: SettingsFault = {
   code: "PACKAGE_UNAVAILABLE",
-  settings: [],
   problem: "a package that this module needs is not in Deno's cache and cannot be fetched, so " +
     "nothing was sent",
   fix: "connect this computer to the network and run `deno cache npm:zod@4.6.7`, then try again",
@@ -188,7 +185,6 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   ];
   return {
     code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",
-    settings: missing,
     problem: problems.filter((each) => each !== undefined).join("; "),
     fix: steps.filter((each) => each !== undefined).join("; "),
   };
@@ -211,7 +207,6 @@ function invalidSettings(
   const sentences = [...problems].map(([name, problem]) => `${settings.placeOf(name)} ${problem}`);
   return {
     code: "INVALID_SETTING",
-    settings: [...problems.keys()],
     problem: sentences.join("; "),
     fix: "correct it and try again",
   };

@@ -146,9 +146,9 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
  * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
- * A GET or HEAD is sent again in two cases: after a 429 or 503, once the time in `Retry-After` has
- * passed, and if no data arrives for `idleTimeoutMs` (default 60 000). There are at most `retries`
- * retries (default 3), within `retryWithinMs` (default 60 000).
+ * After a 429 or 503, a GET or HEAD is sent again, once the time in `Retry-After` has passed: at
+ * most `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
+ * `idleTimeoutMs` (default 300 000), the call fails. All other options go to `fetch`.
  *
  * The result has the type `any` unless the call has a type argument.
  *
@@ -182,13 +182,13 @@ export function fetchJson<T = any>(
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. A file that is not a regular file, such as a pipe, receives the
- * bytes directly.
+ * @param file Path or `file:` URL of a regular file. For a pipe or a device, use
+ * {@linkcode authFetch}.
  * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the response is
  * not the file, such as a web page, or a 202 because the API is still preparing the file;
- * `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if the file is incomplete
- * or does not match its checksum.
+ * `API_TIMEOUT` if no data arrived for `idleTimeoutMs` (default 60 000); `DOWNLOAD_BROKEN` if the
+ * file is incomplete or does not match its checksum.
  * @throws {ConfigError} `FILE_EXISTS` if the file already exists, with `ifExists: "error"`; `FILE`
  * if the file cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
@@ -280,8 +280,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
  * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
  * the `.env`, in which another process may have changed the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
- * folder was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `PERMISSION` if the file of a
+ * secret may not be read, `ENV_FILE` if the working folder was removed.
  *
  * @example
  * ```ts
@@ -299,8 +299,7 @@ export function status(): SessionStatus {
  * Checks everything that a login and a call need: the settings and where they came from, the
  * `.env`, the clock, the provider, the API, the token, proxies and permissions. The doctor changes
  * nothing, shows no secret, and sends the token only to `API_BASE_URL`. With `login: true`, it also
- * makes a test login, refreshes the new tokens once, and revokes them. With `--allow-run=git`, it
- * also checks that git ignores the `.env`.
+ * makes a test login, refreshes the new tokens once, and revokes them.
  *
  * @example
  * ```ts

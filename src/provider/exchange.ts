@@ -93,7 +93,7 @@ function failure(
     const seen = `no response from ${host}`;
     return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
   }
-  const { mayPass, isUnsent, words, fix } = networkReason(error, request.url, world);
+  const { mayPass, isUnsent, words, fix } = networkReason(error);
   return {
     kind: "refused",
     code: "UNREACHABLE",

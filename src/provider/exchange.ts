@@ -65,7 +65,7 @@ export async function exchange(
     const { status, headers } = response;
     return { status, headers, text: new TextDecoder().decode(bytes) };
   } catch (error) {
-    return failure(request, world, timer.aborted, error);
+    return failure(request, timer.aborted, error);
   } finally {
     stopTimer();
     stopListening();
@@ -82,7 +82,6 @@ function notPermitted(request: ProviderRequest): ConfigError {
 /** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
 function failure(
   request: ProviderRequest,
-  world: World,
   timedOut: boolean,
   error: unknown,
 ): Refused {

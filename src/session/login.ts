@@ -191,8 +191,7 @@ async function loginByPassword(
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const wrong = support?.wrongAccount(username);
   if (wrong) throw wrong;
-  const hold = support?.hold;
-  const login = { provider, world, settings, username, hold };
+  const login = { provider, world, settings, username };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
@@ -200,7 +199,7 @@ async function loginByPassword(
   for (let first = true;; first = false) {
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
-    const result = await requestLogin(provider, username, password, world, signal, hold);
+    const result = await requestLogin(provider, username, password, world, signal, support?.hold);
     const { outcome, tokens } = result;
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);

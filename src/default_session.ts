@@ -3,7 +3,6 @@ import type { DownloadAllOptions, Downloads } from "./api/download/download_all.
 import type { DownloadItem } from "./api/download/items.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
-import { displayableSession } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
@@ -364,8 +363,11 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { configure: _, checkedFetch: __, ...session } = makeSession(options, false);
-  return Object.freeze(displayableSession(session));
+  const { configure: _, checkedFetch: __, readStore: ___, ...session } = makeSession(
+    options,
+    false,
+  );
+  return Object.freeze(session);
 }
 
 /**
@@ -374,4 +376,9 @@ export function createSession(options: SessionOptions = {}): Session {
  */
 export function checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
   return defaultSession().checkedFetch(input, init);
+}
+
+/** Reads the store, if the session is on a server. Used by the command line. */
+export function readStore(): Promise<void> {
+  return defaultSession().readStore();
 }

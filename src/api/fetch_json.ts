@@ -65,7 +65,7 @@ export async function fetchParsed<T>(
 
   try {
     return await retry(timing, signal, async (attempt): Promise<Attempt<T>> => {
-      const response = await call.send(headers);
+      const response = await call.send(headers, attempt);
       if (response.ok) return { done: await parse<T>(call, response) };
       const pauseMs = pauseAfter(response, attempt);
       if (pauseMs === undefined) throw await call.refusal(response, attempt);

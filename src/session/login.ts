@@ -11,7 +11,7 @@ import { Questions } from "../platform/prompt.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
-import { offsetByIssue } from "./notices.ts";
+import { offsetByIssue } from "./provider_clock.ts";
 import { ENDPOINT_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";

@@ -26,9 +26,6 @@ export type Reason = "due" | "early" | "forced" | "rejected";
  * callers that give up no longer cancel it.
  */
 export class Refresh extends SharedWork<Tokens> {
-  /** Whether this refresh obtained the tokens. If not, another process or a login did. */
-  isOwn = false;
-
   /**
    * @param noteReplaced Called with the replaced tokens when the provider responds, if a caller is
    * still waiting.
@@ -56,7 +53,7 @@ export interface Heart extends StoredSession {
  * processes.
  */
 export async function renew(
-  { memory, vault, queue, hold, notices, configuration: { settings, world } }: Heart,
+  { memory, vault, queue, hold, configuration: { settings, world } }: Heart,
   refresh: Refresh,
 ): Promise<Tokens> {
   const { reason, signal } = refresh;
@@ -94,12 +91,9 @@ export async function renew(
   signal.throwIfAborted();
   if (isServedBy(lock.now)) return usable(memory);
   let held = renewable(memory);
-  if (lock.problem) {
-    if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
-    // Another process may never release the lock, so this refresh proceeds without the lock.
-    const text = "another process held the lock for too long";
-    notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
-  }
+  // If the access token has expired, an optional lock is done without: another process may never
+  // release it.
+  if (lock.problem && (!lock.isOptional || isGoodFor(held, world, 0))) throw lock.problem;
 
   // A process that was suspended while it waited still gets a quarter of the time: a process that
   // gives up before the response arrives loses the new refresh token.
@@ -114,7 +108,7 @@ export async function renew(
   for (;;) {
     const response = await requestRefresh(provider, held, username, world, leftMs(), options);
     const { outcome, tokens, variant } = response;
-    notices.learnClock(response.clockOffsetMs);
+    memory.learnClock(response.clockOffsetMs);
     if (tokens) {
       refresh.noteResponse(held);
       if (areOfTwoAccounts(held.claims, tokens.claims)) {
@@ -122,9 +116,7 @@ export async function renew(
       }
       const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
-      const used = usable(memory);
-      refresh.isOwn = sameAccess(used, tokens);
-      return used;
+      return usable(memory);
     }
     // The refresh token may have been refused because a late holder of the lock used it and has
     // just saved the new tokens.

@@ -1,4 +1,3 @@
-import { AuthError } from "../errors/errors.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { statusView } from "./status_view.ts";
 import { type View, viewText } from "./view.ts";
@@ -6,19 +5,6 @@ import { type View, viewText } from "./view.ts";
 /** Makes a status show as a card in a notebook and as text in a terminal. */
 export function displayable(status: SessionStatus): SessionStatus {
   return displayed(status, () => statusView(status));
-}
-
-/** Makes a session show its current status. */
-export function displayableSession<T extends { status(): SessionStatus }>(session: T): T {
-  return displayed(session, () => {
-    try {
-      return statusView(session.status());
-    } catch (error) {
-      if (!(error instanceof AuthError)) throw error;
-      // If the settings cannot be read, the session shows the error instead.
-      return { tone: "red", title: error.problem, rows: [{ name: "next", value: error.fix }] };
-    }
-  });
 }
 
 /** Makes a value show as text and, in a notebook, as a card. */

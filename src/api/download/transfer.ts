@@ -110,7 +110,7 @@ export class Transfer {
     const { call, group, part } = this;
     let response: Response;
     try {
-      response = await call.send(this.#headers());
+      response = await call.send(this.#headers(), this.#fruitless + 1);
     } catch (error) {
       call.signal?.throwIfAborted();
       return this.#unanswered(error);

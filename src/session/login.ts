@@ -7,7 +7,7 @@ import type { Outcome } from "../provider/protocol.ts";
 import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
-import { Questions } from "../platform/prompt.ts";
+import { type AskOptions, Questions } from "../platform/prompt.ts";
 import { scriptCommand } from "../settings/permissions.ts";
 import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
@@ -90,7 +90,7 @@ export async function obtainTokens(
   clockOffsetMs?: number,
   support?: LoginSupport,
 ): Promise<LoginResult> {
-  const { isDefault, world } = configuration;
+  const { world } = configuration;
   const { file, portalText, tokenFile } = configuration.settings;
   if (tokenFile !== undefined) {
     const command = () => scriptCommand(configuration.settings);
@@ -98,7 +98,7 @@ export async function obtainTokens(
     const missing = missingFilePermission(tokenFile, command, isReadable);
     if (missing) throw missing;
   }
-  const { strategy = "auto", portalToken, username, password } = options;
+  const { strategy = "auto", portalToken, username } = options;
   const questions = new Questions(world);
   const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalText);
   if (portalToken !== undefined) return fromPortal(portalToken);
@@ -109,17 +109,7 @@ export async function obtainTokens(
     const answer = await questions.need('Paste the portal\'s "Copy Token" string:', next, hidden);
     return fromPortal(answer);
   }
-  const given = { ...configuration.options };
-  if (username !== undefined && username !== given.username) {
-    given.username = username;
-    // A password must not be sent with another account's user name.
-    delete given.password;
-  }
-  if (password !== undefined) given.password = password;
-  const named = username !== undefined || password !== undefined;
-  const settings = named
-    ? resolveSettings(given, isDefault, configuration.settings)
-    : configuration.settings;
+  const settings = settingsFor(configuration, options);
   const { rivalNames } = settings;
   if (username === undefined && rivalNames) {
     throw new ConfigError(
@@ -128,27 +118,14 @@ export async function obtainTokens(
       rivalNames.fix,
     );
   }
-  const complete = settings.text("username") && settings.text("password");
+  const isNamed = (options.username ?? options.password) !== undefined;
+  const isComplete = settings.text("username") && settings.text("password");
   let mayAsk = strategy !== "environment";
-  if (strategy === "auto" && !complete && !named && questions.canAsk) {
-    let question = FIRST_QUESTION;
-    for (let tries = 1;; tries++) {
-      const answer = await questions.ask(question, hidden);
-      // If no prompt is possible after all, the error lists everything that is missing.
-      mayAsk = answer !== null;
-      if (answer === null || answer.trim() === "") break;
-      try {
-        return fromPortal(answer);
-      } catch (error) {
-        // Many users type their user name at this prompt, so the prompt is repeated.
-        if (!(error instanceof ConfigError)) throw error;
-        if (tries === MAX_TRIES) {
-          const instead = "press Enter at the first prompt for user name and password";
-          throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
-        }
-        question = `${error.problem}.\n${FIRST_QUESTION}`;
-      }
-    }
+  if (strategy === "auto" && !isNamed && !isComplete && questions.canAsk) {
+    const result = await askForPortal(questions, hidden, fromPortal);
+    if (result) return result;
+    // If no prompt is possible after all, the error lists everything that is missing.
+    mayAsk = result === undefined;
   }
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
@@ -156,11 +133,55 @@ export async function obtainTokens(
   return await loginByPassword(settings, world, answerers, signal, support);
 }
 
+/** Returns the settings of a login with the user name and password of the call. */
+function settingsFor(
+  { isDefault, options, settings }: Configuration,
+  { username, password }: LoginOptions,
+): Settings {
+  if ((username ?? password) === undefined) return settings;
+  const given = { ...options };
+  if (username !== undefined && username !== given.username) {
+    given.username = username;
+    // A password must not be sent with another account's user name.
+    delete given.password;
+  }
+  if (password !== undefined) given.password = password;
+  return resolveSettings(given, isDefault, settings);
+}
+
 /** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 /** Maximum number of texts at the first prompt that cannot be used. */
 const MAX_TRIES = 3;
+
+/**
+ * Prompts for the portal string. Many users type their user name at this prompt, so it is repeated.
+ *
+ * @returns `undefined` if the user pressed Enter, `null` if no prompt is possible.
+ */
+async function askForPortal(
+  questions: Questions,
+  hidden: AskOptions,
+  fromPortal: (text: string) => LoginResult,
+): Promise<LoginResult | undefined | null> {
+  let question = FIRST_QUESTION;
+  for (let tries = 1;; tries++) {
+    const answer = await questions.ask(question, hidden);
+    if (answer === null) return null;
+    if (answer.trim() === "") return undefined;
+    try {
+      return fromPortal(answer);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      if (tries === MAX_TRIES) {
+        const instead = "press Enter at the first prompt for user name and password";
+        throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
+      }
+      question = `${error.problem}.\n${FIRST_QUESTION}`;
+    }
+  }
+}
 
 /**
  * Lines to show with a prompt for the portal string: the portal, and the hosts that get the token.

@@ -7,7 +7,6 @@ import {
   type AuthenticatorKey,
   type Challenge,
   ChallengeError,
-  challengeError,
   keyText,
 } from "./challenge.ts";
 import type { LoginResult, PasswordLogin } from "./login_result.ts";
@@ -180,7 +179,7 @@ function openStep(login: PasswordLogin, first: Step, isCanceled = false): Challe
     }));
   const errorOf = (step: Step, isCanceled = false) => {
     const [problem, fix] = openTexts(step, support !== undefined, isCanceled);
-    return challengeError(step.code, problem, fix, step.challenge, respond);
+    return new ChallengeError(step.code, problem, fix, step.challenge, respond);
   };
   return errorOf(first, isCanceled);
 }

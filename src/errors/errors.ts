@@ -231,7 +231,9 @@ export async function shownToCaller<T>(work: Promise<T>): Promise<T> {
 /**
  * @param action What was tried, such as "save data.csv".
  * @param flag The flag that grants the permission, such as `--allow-net=api.example.com`.
+ * @param otherwise What the user may do instead.
  */
-export function missingPermission(action: string, flag: string, fix: string): ConfigError {
+export function missingPermission(action: string, flag: string, otherwise = ""): ConfigError {
+  const fix = `add ${flag} to the command${otherwise}`;
   return new ConfigError("PERMISSION", `Cannot ${action}: ${flag} is missing`, fix);
 }

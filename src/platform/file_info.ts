@@ -100,5 +100,5 @@ export function missingFolderPermission(action: string, path: string): ConfigErr
   });
   // Deno opens some folders of the system only if everything is allowed.
   const flag = flags.join(" ") || "--allow-all";
-  return missingPermission(action, flag, `add ${flag} to the command`);
+  return missingPermission(action, flag);
 }

@@ -163,7 +163,6 @@ export function request(
     url: provider.url,
     headers: { [targetHeader]: `${service}.${operation}`, "Content-Type": contentType },
     body: new Secret(JSON.stringify(body)),
-    command: provider.command,
     secrets: [...secrets, provider.clientSecret].filter((secret) => secret !== undefined),
   };
 }

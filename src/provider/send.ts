@@ -12,9 +12,8 @@ import {
   type ProviderResponse,
   type Refused,
 } from "./protocol.ts";
-import { type ConfigError, isTransient, missingPermission } from "../errors/errors.ts";
+import { isTransient, missingPermission } from "../errors/errors.ts";
 import { loadChecks } from "./provider.ts";
-import { mayReach } from "../settings/permissions.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
@@ -177,9 +176,6 @@ async function sendOnce(
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ProviderResponse | Refused> {
-  // If the runtime refuses to send a Blob, the process never ends, so the permission is checked
-  // before the request.
-  if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
   // setTimeout() is not used: its first use in a process takes longer than a request.
@@ -221,12 +217,6 @@ async function sendOnce(
   }
 }
 
-function notPermitted(request: ProviderRequest): ConfigError {
-  const action = `reach the identity provider at ${request.url.host}`;
-  const flag = `--allow-net=${request.url.host}`;
-  return missingPermission(action, flag, `run: ${request.command()}`);
-}
-
 /** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
 function failure(
   request: ProviderRequest,
@@ -235,7 +225,9 @@ function failure(
   error: unknown,
 ): Refused {
   const host = request.url.host;
-  if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);
+  if (error instanceof Deno.errors.NotCapable) {
+    throw missingPermission(`reach the identity provider at ${host}`, `--allow-net=${host}`);
+  }
   const mayRepeat = !mustNotRepeat(request);
   if (timedOut) {
     const seen = `no response from ${host}`;

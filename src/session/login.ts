@@ -9,7 +9,6 @@ import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
-import { scriptCommand } from "../settings/permissions.ts";
 import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./notices.ts";
@@ -94,9 +93,8 @@ export async function obtainTokens(
   const { isDefault, world } = configuration;
   const { file, portalText, tokenFile } = configuration.settings;
   if (tokenFile !== undefined) {
-    const command = () => scriptCommand(configuration.settings);
-    const isReadable = file.problem?.code !== "PERMISSION";
-    const missing = missingFilePermission(tokenFile, command, isReadable);
+    const unreadable = file.problem?.code === "PERMISSION" ? file.problem : undefined;
+    const missing = unreadable ?? missingFilePermission(tokenFile);
     if (missing) throw missing;
   }
   const { strategy = "auto", portalToken, username, password } = options;

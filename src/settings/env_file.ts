@@ -230,28 +230,19 @@ export function foldersOf(path: string): string[] {
   return [...new Set([folderOf(path), folderOf(resolvedPath(path))])];
 }
 
+const MEMORY_ONLY =
+  "; or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
+
 /**
- * Returns the error for a missing permission to read or write a file; `undefined` if Deno grants
- * both. Deno may prompt at this point, so that no password is sent for a session that cannot be
- * saved.
- *
- * @param command The command that grants all permissions. By default, the message contains the flag
- * for writing.
- * @param isReadable Whether the permission to read the file was granted.
+ * Returns the error for a missing permission to write a file; `undefined` if Deno grants it. Deno
+ * may prompt at this point, so that no password is sent for a session that cannot be saved.
  */
-export function missingFilePermission(
-  path: string,
-  command?: () => string,
-  isReadable = true,
-): ConfigError | undefined {
+export function missingFilePermission(path: string): ConfigError | undefined {
   const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
-  if (isReadable && state === "granted") return undefined;
-  const flag = `--allow-${isReadable ? "write" : "read"}=${shortPath(folder)}`;
-  const run = command ? `run: ${command()}` : `add ${flag} to the command`;
-  const otherwise =
-    "or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
-  return missingPermission(`keep the session in ${path}`, flag, `${run}; ${otherwise}`);
+  if (state === "granted") return undefined;
+  const flag = `--allow-write=${shortPath(folder)}`;
+  return missingPermission(`keep the session in ${path}`, flag, MEMORY_ONLY);
 }
 
 /**
@@ -318,9 +309,9 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   if (error instanceof ConfigError) return error;
   throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
-    const flag = `--allow-read=${shortPath(path)}`;
+    const flag = `--allow-read=${shortPath(foldersOf(path).at(-1) ?? path)}`;
     return verb === "read"
-      ? missingPermission(`read ${path}`, flag, `add ${flag} to the command`)
+      ? missingPermission(`read ${path}`, flag, MEMORY_ONLY)
       : missingFolderPermission(`write ${path}`, path);
   }
   const { reason, fix } = systemFault(error);

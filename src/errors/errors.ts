@@ -143,8 +143,8 @@ export class ApiError extends AuthError {
   declare readonly requestId: string | undefined;
   /**
    * The body of the response, parsed if it is JSON, otherwise as text; at most 64 KiB. Not
-   * enumerable, so that logs do not show the body. A token in the body is replaced by `[secret]`.
-   * Text with a part of a token, or with an encoded token, is withheld.
+   * enumerable, so that logs do not show the body. The tokens and secrets of the call are replaced
+   * by `[secret]`.
    */
   declare readonly body?: unknown;
 

@@ -1,7 +1,7 @@
 /** Removes the secrets of a request from what messages quote of the response. */
 import type { ApiRequest } from "./request.ts";
 import { parsedJson } from "../platform/json.ts";
-import { quoted, Secret, secretCutter } from "../platform/secret.ts";
+import { quoted, Secret, withoutSecrets } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /** Minimum length of a value to look for. Shorter values appear in almost any text by chance. */
@@ -32,7 +32,7 @@ export class CallSecrets {
 
   /** Returns the beginning of a body without secrets, parsed if it is JSON. */
   removeFrom(body: string, maxLength: number): unknown {
-    const shown = secretCutter(this.#all())(body).slice(0, maxLength);
+    const shown = withoutSecrets(body, this.#all()).slice(0, maxLength);
     const json = parsedJson(shown);
     return json === undefined ? shown : json;
   }

@@ -34,12 +34,3 @@ export function spanText(ms: number): string {
     : [Math.floor(minutes / 1_440), "day"];
   return counted(count, unit);
 }
-
-/**
- * Formats a time to the minute, in UTC so that a saved notebook does not depend on the time zone.
- */
-export function timeText(date: Date): string {
-  return Number.isNaN(date.getTime())
-    ? "an unknown time"
-    : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}

@@ -13,7 +13,7 @@ import type {
 } from "./codes.ts";
 import { printable } from "./escape.ts";
 import { addParts, jsonOf, messageOf } from "./parts.ts";
-import { hideOwnFrames, showCaller } from "./stack.ts";
+import { hideOwnFrames } from "./stack.ts";
 
 export type { ErrorCause } from "./cause.ts";
 export type * from "./codes.ts";
@@ -216,16 +216,15 @@ export function isMisuse(error: unknown): error is TypeError {
 }
 
 /**
- * Waits for work that several calls share. An error then shows this caller, not the call that
- * started the work.
+ * Rethrows an error that only a mistake in a program can cause. Call this function in a `catch`
+ * that handles errors of the system, so that the `catch` does not hide mistakes.
  */
-export async function shownToCaller<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof AuthError) showCaller(error);
-    throw error;
-  }
+export function throwIfBug(error: unknown): void {
+  const isOfLanguage = [TypeError, RangeError, ReferenceError].some((type) =>
+    error instanceof type
+  );
+  // The runtime also throws a `TypeError` for a refused system call, but with the system's code.
+  if (isOfLanguage && !("code" in Object(error))) throw error;
 }
 
 /**

@@ -1,5 +1,4 @@
-import { throwIfBug } from "../errors/bug.ts";
-import { type ConfigError, missingPermission } from "../errors/errors.ts";
+import { type ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
 import { remove } from "./replace_file.ts";
 import { filePath, fileUrl, folderOf, isAbsolute, shortPath } from "./paths.ts";
 

@@ -63,11 +63,8 @@ export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 /** Minimum length of a secret to look for. A shorter secret also occurs in harmless text. */
 const SHORTEST_SOUGHT = 4;
 
-/**
- * Returns a function that replaces the secrets in a text by `[secret]`: as they are, in JSON, in a
- * URL and in base64.
- */
-export function secretCutter(secrets: readonly Secret[]): (text: string) => string {
+/** Replaces secrets in a text by `[secret]`: as they are, in JSON, in a URL and in base64. */
+export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const forms = secrets.map((secret) => secret.reveal())
     .filter((secret) => secret.length >= SHORTEST_SOUGHT)
     .flatMap((secret) => [
@@ -78,7 +75,7 @@ export function secretCutter(secrets: readonly Secret[]): (text: string) => stri
     ])
     // One secret may contain another, so the longest is replaced first.
     .sort((a, b) => b.length - a.length);
-  return (text) => forms.reduce((left, form) => left.replaceAll(form, "[secret]"), text);
+  return forms.reduce((left, form) => left.replaceAll(form, "[secret]"), text);
 }
 
 /**
@@ -86,6 +83,6 @@ export function secretCutter(secrets: readonly Secret[]): (text: string) => stri
  * direction characters, and shortened.
  */
 export function quoted(text: string, secrets: readonly Secret[], maxLength = 160): string {
-  const line = secretCutter(secrets)(text).replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  const line = withoutSecrets(text, secrets).replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
   return shortened(printable(line).trim(), maxLength);
 }

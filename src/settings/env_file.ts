@@ -1,6 +1,5 @@
-import { throwIfBug } from "../errors/bug.ts";
 import { systemWords } from "../errors/cause.ts";
-import { ConfigError, missingPermission } from "../errors/errors.ts";
+import { ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import {
   mayRead,

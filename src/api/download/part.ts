@@ -2,7 +2,7 @@
 import { type Digest, NO_VERSION, type Version, versionOf } from "./version.ts";
 import { fileExists, isFolder } from "../save_errors.ts";
 import { Outlet } from "./outlet.ts";
-import { throwIfBug } from "../../errors/bug.ts";
+import { throwIfBug } from "../../errors/errors.ts";
 import { checksum } from "../../platform/checksum.ts";
 import { closeLocked } from "../../platform/lock.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";

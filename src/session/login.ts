@@ -21,7 +21,7 @@ import type { Answers, Challenge } from "./challenges/challenge.ts";
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
 import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 
 export type { LoginResult } from "./challenges/login_result.ts";
@@ -282,7 +282,7 @@ function portalResult(
   const clockOffsetMs = knownOffsetMs ?? offsetByIssue(iat, now);
   const expiresAt = exp === undefined ? undefined : exp * 1_000 - (clockOffsetMs ?? 0);
   if (expiresAt !== undefined && expiresAt <= now) {
-    const ago = spanText(now - expiresAt);
+    const ago = durationText(now - expiresAt);
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
       `Cannot log in: by this computer's clock, the portal token expired ${ago} ago`,

@@ -1,6 +1,6 @@
 import { sentenceOf } from "../errors/errors.ts";
 import { type Advice, type Fix, fixText } from "../errors/advice.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 
 /** A clock that differs by more than this causes a warning. */
 const CLOCK_TOLERANCE_MS = 60_000;
@@ -198,7 +198,7 @@ export class Notices {
     this.#clockOffsetMs = offsetMs;
     if (Math.abs(offsetMs) <= CLOCK_TOLERANCE_MS) return this.clear("CLOCK");
     const side = offsetMs < 0 ? "ahead of" : "behind";
-    const span = spanText(Math.abs(offsetMs));
+    const span = durationText(Math.abs(offsetMs));
     this.set(
       "CLOCK",
       `this computer's clock is ${span} ${side} the provider's`,

@@ -3,7 +3,7 @@ import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks } from "../platform/world.ts";
 import { isGoodFor, type Tokens } from "../provider/tokens.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
 
@@ -155,6 +155,6 @@ export function whyNot(
 
 function expiryText(expiresAt: number | undefined, now: number): string {
   if (expiresAt === undefined) return "has an unknown expiry";
-  const span = spanText(Math.abs(now - expiresAt));
+  const span = durationText(Math.abs(now - expiresAt));
   return now < expiresAt ? `expires in ${span}` : `expired ${span} ago`;
 }

@@ -1,7 +1,7 @@
 import { mayUseVariable } from "../platform/environment.ts";
+import { foldersOf } from "../platform/file_info.ts";
 import { shortPath } from "../platform/paths.ts";
 import { hostAndPort } from "../platform/transport.ts";
-import { foldersOf } from "../settings/env_file.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 

@@ -84,15 +84,20 @@ export function resolvedPath(path: string): string {
 }
 
 /**
- * Makes the error for a file that cannot be saved because a Deno permission is missing. To save a
- * file, Deno must be allowed to read and write its folder, and the folders behind links.
+ * Lists the folders that Deno must be allowed to read and write to use a file: the file's own, then
+ * those behind links.
  */
-export function missingFolderPermission(action: string, path: string): ConfigError {
+export function foldersOf(path: string): string[] {
   const folder = folderOf(path);
   const real = [`${resolvedPath(folder)}/`, resolvedPath(path)].map(folderOf);
-  const folders = [folder, ...real].map(shortPath);
+  return [...new Set([folder, ...real])];
+}
+
+/** Makes the error for a file that cannot be saved because a Deno permission is missing. */
+export function missingFolderPermission(action: string, path: string): ConfigError {
+  const folders = foldersOf(path).map(shortPath);
   const flags = (["read", "write"] as const).flatMap((name) => {
-    const missing = [...new Set(folders)].filter((path) =>
+    const missing = folders.filter((path) =>
       Deno.permissions.querySync({ name, path }).state !== "granted"
     );
     return missing.length === 0 ? [] : [`--allow-${name}=${missing.join()}`];

@@ -2,10 +2,10 @@ import { systemWords } from "../errors/cause.ts";
 import { ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import {
+  foldersOf,
   mayRead,
   missingFolderPermission,
   realPath,
-  resolvedPath,
   unlessMissing,
 } from "../platform/file_info.ts";
 import { folderOf, shortPath } from "../platform/paths.ts";
@@ -219,14 +219,6 @@ function makePrivate(path: string): void {
  */
 export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
-}
-
-/**
- * Lists the folders that must be readable and writable to use a file. For a link, these are the
- * folders of the link and of its target.
- */
-export function foldersOf(path: string): string[] {
-  return [...new Set([folderOf(path), folderOf(resolvedPath(path))])];
 }
 
 const MEMORY_ONLY =

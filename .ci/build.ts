@@ -5,10 +5,8 @@
  * no package. The same source gives the same bytes, wherever it lies.
  */
 import { generateDtsBundle } from "dts-bundle-generator";
-import * as esbuild from "esbuild";
-import { basename, dirname, posix, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { eager } from "./eager.ts";
+import { basename, dirname, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -20,96 +18,6 @@ const ENTRIES = {
   sandbox: "src/sandbox/mod.ts",
   cli: "src/cli.ts",
 };
-
-/** The package of each `npm:` specifier in the source, as the lock file of the users pins it. */
-interface Packages {
-  /** Such as `npm:zod@4.6.7/mini` -> `npm:/zod@4.6.7/mini`. */
-  redirects: Record<string, string>;
-  /** By name and version, with the place in Deno's cache. */
-  npmPackages: Record<string, { name: string; localPath: string }>;
-}
-
-async function packages(): Promise<Packages> {
-  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    // The command line imports all that is imported anywhere.
-    args: ["info", "--quiet", "--json", "--lock=deno.lock", "--frozen", ENTRIES.cli],
-    cwd: ROOT,
-    stderr: "inherit",
-  }).output();
-  if (!success) throw new Error("Cannot build: deno info does not list the packages");
-  return JSON.parse(new TextDecoder().decode(stdout));
-}
-
-/** The namespace of packages, so that no path of this machine gets into the output. */
-const PACKAGE = { namespace: "npm" };
-
-/**
- * Resolves what esbuild does not know: packages in Deno's cache, and the modules of Node's. The latter
- * are loaded by the code that needs them, because the first one delays the start by some milliseconds.
- */
-function denoImports(
-  entryPoint: string,
-  modules: string,
-  { redirects, npmPackages }: Packages,
-): esbuild.Plugin {
-  return {
-    name: "deno-imports",
-    setup(build) {
-      build.onResolve({ filter: /^npm:/ }, async ({ path, kind }) => {
-        const [, id = "", rest = ""] = /^npm:\/(.[^@]+@[^/]+)(.*)$/.exec(redirects[path] ?? "") ??
-          [];
-        const name = npmPackages[id]?.name;
-        if (name === undefined) throw new Error(`Cannot build: deno.lock does not list ${path}`);
-        const found = await build.resolve(`${name}${rest}`, { kind, resolveDir: modules });
-        const { errors, sideEffects } = found;
-        const inPackage = found.path.slice(`${modules}/${name}`.length).replaceAll("\\", "/");
-        return {
-          path: `${id}${inPackage}`,
-          ...PACKAGE,
-          errors,
-          sideEffects,
-          pluginData: sideEffects,
-        };
-      });
-      build.onResolve(
-        { filter: /^\./, ...PACKAGE },
-        ({ path, importer, pluginData: sideEffects }) => ({
-          path: posix.join(posix.dirname(importer), path),
-          ...PACKAGE,
-          sideEffects,
-          pluginData: sideEffects,
-        }),
-      );
-      build.onLoad({ filter: /./, ...PACKAGE }, ({ path, pluginData }) => {
-        const [id = ""] = /^.[^@]+@[^/]+/.exec(path) ?? [];
-        const file = `${npmPackages[id]?.localPath}${path.slice(id.length)}`;
-        const contents = Deno.readTextFileSync(file);
-        return { contents, pluginData };
-      });
-      build.onResolve({ filter: /^node:/ }, ({ path }) => ({
-        path: path.slice("node:".length),
-        namespace: "node",
-      }));
-      build.onLoad({ filter: /./, namespace: "node" }, ({ path }) => ({
-        contents: `module.exports = process.getBuiltinModule("node:${path}");`,
-      }));
-      // In one file with others, only the entry point is the main module.
-      build.onLoad(
-        { filter: /\.ts$/ },
-        ({ path }) =>
-          resolve(ROOT, path) === entryPoint ? undefined : {
-            contents: Deno.readTextFileSync(path).replaceAll("import.meta.main", "false"),
-            loader: "ts",
-          },
-      );
-      // Only these two lines of the configuration are used.
-      build.onLoad({ filter: /\/deno\.json$/ }, () => ({
-        contents: JSON.stringify({ name: NAME, version: VERSION }),
-        loader: "text",
-      }));
-    },
-  };
-}
 
 const read = (name: string): string => Deno.readTextFileSync(`${ROOT}${name}`);
 const found = (file: string, pattern: RegExp): string => {
@@ -123,79 +31,77 @@ const NAME = found("deno.json", /^ {2}"name": "(.+)"/m);
 /** The address of the public repository; `undefined` while it has none. */
 const [, REPOSITORY] = /^ {2}"repository": "(https:.+)"/m.exec(read("deno.json")) ?? [];
 const OLDEST = found("README.md", /Deno from (\d+\.\d+\.\d+)/);
+/** The version of Deno that builds a release. Another version may write other bytes. */
+const BUILDER = found(".github/workflows/publish.yml", /deno-version: (.+)/);
 
-/** The first lines of a module. Without them, it would fail later on another runtime, without a reason. */
-function head(entry: string): string {
-  return [
-    ...(entry === "cli" ? ["#!/usr/bin/env -S deno run -A"] : []),
-    `/* @ts-self-types="./${entry}.d.ts" */`,
-    `if (typeof Deno === "undefined") throw new Error("Cannot load ${NAME}: it needs Deno, and this ` +
-    `is another runtime; run your program with Deno ${OLDEST} or later (https://deno.com)");`,
-  ].join("\n");
+/** Bundles a module. The longer path is that of the source map. */
+async function bundled(source: string, file: string, minify: boolean) {
+  const { outputFiles = [] } = await Deno.bundle({
+    entrypoints: [`${ROOT}${source}`],
+    outputPath: file,
+    minify,
+    sourcemap: "linked",
+    write: false,
+  });
+  const [code, map] = outputFiles.sort((a, b) => a.path.length - b.path.length);
+  if (!code || !map) throw new Error(`Cannot build: Deno does not bundle ${source}`);
+  return { code: code.text(), map: map.text() };
 }
 
-async function writeModules(out: string, used: Packages): Promise<void> {
-  const scratch = await Deno.realPath(await Deno.makeTempDir());
-  const modules = `${scratch}/node_modules`;
-  try {
-    await Deno.mkdir(modules);
-    for (const { name, localPath } of Object.values(used.npmPackages)) {
-      await Deno.symlink(localPath, `${modules}/${name}`, { type: "dir" });
-    }
-    for (const [entry, source] of Object.entries(ENTRIES)) {
-      const entryPoint = resolve(ROOT, source);
-      const file = `${out}/${entry}.js`;
-      const { metafile, outputFiles: [bundle] } = await esbuild.build({
-        entryPoints: [entryPoint],
-        outfile: file,
-        absWorkingDir: ROOT,
-        write: false,
-        bundle: true,
-        metafile: true,
-        format: "esm",
-        platform: "neutral",
-        conditions: ["deno"],
-        sourcemap: "inline",
-        preserveSymlinks: true,
-        plugins: [denoImports(entryPoint, modules, used)],
-      });
-      const text = bundle?.text ?? "";
-      const [exported = ""] = /^export \{[^}]*\};$/m.exec(text) ?? [];
-      const { code, map } = await esbuild.transform(
-        (entry === "mod" ? eager(text, metafile) : text).replace(exported, ""),
-        {
-          // ASCII is imported faster, because the runtime stores it in one byte per character.
-          charset: "ascii",
-          // Names inside functions get short. Those at the top level stay, for traces and profiles: of
-          // a script, which exports nothing, esbuild takes them for names that others use.
-          minify: true,
-          legalComments: "none",
-          // What the oldest runtime that must at least understand the first lines can parse.
-          target: "node20",
-          sourcemap: "external",
-          sourcefile: file,
-          banner: head(entry),
-        },
+async function writeModules(out: string): Promise<void> {
+  for (const [entry, source] of Object.entries(ENTRIES)) {
+    const file = `${out}/${entry}.js`;
+    const { code, map } = await bundled(source, file, true);
+    const whole = await bundled(source, file, false);
+    // esbuild 0.25, which Deno runs, wrongly makes `using x = f(); g(x);` to `g(f());`.
+    const kept = code.match(/\busing [$\w]+=/g)?.length;
+    if (kept !== whole.code.match(/^ *(await )?using [$\w]+ =/gm)?.length) {
+      throw new Error(
+        `Cannot build: in ${source}, or in what it imports, the minifier drops a \`using\` whose ` +
+          "variable is mentioned only once, in the next statement; mention it twice, or use `finally`",
       );
-      const end = `${exported}\n//# sourceMappingURL=${basename(file)}.map\n`;
-      await Deno.writeTextFile(file, `${code}${end}`);
-      await Deno.writeTextFile(`${file}.map`, portable(map, out));
     }
-  } finally {
-    await esbuild.stop();
-    await Deno.remove(scratch, { recursive: true });
+    const head = [
+      ...(entry === "cli" ? ["#!/usr/bin/env -S deno run -A"] : []),
+      `/* @ts-self-types="./${entry}.d.ts" */`,
+    ];
+    await Deno.writeTextFile(file, [...head, code].join("\n"));
+    await Deno.writeTextFile(`${file}.map`, portable(map, out, head.length));
   }
 }
 
-/** The source map with names that are the same wherever it is written. */
-function portable(text: string, out: string): string {
-  const map: { sources: string[] } = JSON.parse(text);
-  map.sources = map.sources.map((source) =>
-    /^(npm|node):/.test(source)
-      ? source
-      : relative(ROOT, resolve(out, source)).replaceAll("\\", "/")
+/**
+ * The source map with names that are the same wherever it is written.
+ *
+ * @param shift How many lines the module has before the code of the map.
+ */
+function portable(text: string, out: string, shift: number): string {
+  const map: { sources: string[]; mappings: string } = JSON.parse(text);
+  const sources = map.sources.map((source) => {
+    const path = resolve(out, source);
+    if (path.startsWith(ROOT)) return path.slice(ROOT.length);
+    // In Deno's cache, the host of the registry precedes the package.
+    return path.replace(/.*\/npm\/[^/]+\/(@[^/]+\/[^/]+|[^/]+)\/([^/]+)\//, "npm:$1@$2/");
+  });
+  return JSON.stringify({ ...map, sources, mappings: ";".repeat(shift) + map.mappings });
+}
+
+/** What another runtime loads instead of a module. */
+const REFUSAL = "needs_deno.js";
+
+/**
+ * Writes a module that says why other runtimes cannot load the package. It has the names of all
+ * exports, because a runtime looks for names before it runs code.
+ */
+async function writeRefusal(out: string): Promise<void> {
+  const modules = Object.keys(ENTRIES).map((entry) =>
+    import(pathToFileURL(`${out}/${entry}.js`).href)
   );
-  return JSON.stringify(map);
+  const names = new Set((await Promise.all(modules)).flatMap(Object.keys));
+  const problem = `Cannot load ${NAME}: it needs Deno, and this is another runtime; run your ` +
+    `program with Deno ${OLDEST} or later (https://deno.com)`;
+  const text = `throw new Error("${problem}");\nexport let ${[...names].join(", ")};\n`;
+  await Deno.writeTextFile(`${out}/${REFUSAL}`, text);
 }
 
 /** The declarations of all that is exported, with their docstrings, one file for each module. */
@@ -258,12 +164,12 @@ async function writeJson(file: string, value: unknown): Promise<void> {
 /** The folder, within that of the files, with the package that brings Deno along. */
 const CLI_PACKAGE = "npm-cli";
 
-/** The metadata for npm and JSR, and the licenses. */
-async function writeRest(out: string, used: Packages): Promise<void> {
+/** The metadata for npm and JSR. */
+async function writeMetadata(out: string): Promise<void> {
   const exports = Object.keys(ENTRIES).map((entry) => ({
     as: entry === "mod" ? "." : `./${entry}`,
     types: `./${entry}.d.ts`,
-    default: `./${entry}.js`,
+    deno: `./${entry}.js`,
   }));
   await writeJson(`${out}/package.json`, {
     name: NAME,
@@ -273,7 +179,9 @@ async function writeRest(out: string, used: Packages): Promise<void> {
     type: "module",
     sideEffects: false,
     engines: { deno: `>=${OLDEST}` },
-    exports: Object.fromEntries(exports.map(({ as, ...files }) => [as, files])),
+    exports: Object.fromEntries(
+      exports.map(({ as, ...files }) => [as, { ...files, default: `./${REFUSAL}` }]),
+    ),
     types: "./mod.d.ts",
     bin: { "platform-auth": "cli.js" },
     files: ["/*", `!/${CLI_PACKAGE}`],
@@ -283,17 +191,31 @@ async function writeRest(out: string, used: Packages): Promise<void> {
     name: NAME,
     version: VERSION,
     license: PUBLISHED.license,
-    exports: Object.fromEntries(exports.map((each) => [each.as, each.default])),
+    exports: Object.fromEntries(exports.map(({ as, deno }) => [as, deno])),
     // Otherwise the package.json next to it would forbid the packages that are loaded on demand.
     nodeModulesDir: "none",
     lock: false,
     // This folder is ignored by git, and what git ignores is published only if it is named here.
     publish: { exclude: ["!**/*", CLI_PACKAGE] },
   });
+}
+
+/** The texts for people, and the licenses of the packages in the modules. */
+async function writeTexts(out: string): Promise<void> {
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"]) {
     await Deno.copyFile(`${ROOT}${name}`, `${out}/${name}`);
   }
-  const licenses = Object.entries(used.npmPackages).map(([id, { localPath }]) => {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+    // The command line imports all that is imported anywhere.
+    args: ["info", "--quiet", "--json", "--lock=deno.lock", "--frozen", ENTRIES.cli],
+    cwd: ROOT,
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Error("Cannot build: deno info does not list the packages");
+  const { npmPackages }: { npmPackages: Record<string, { localPath: string }> } = JSON.parse(
+    new TextDecoder().decode(stdout),
+  );
+  const licenses = Object.entries(npmPackages).map(([id, { localPath }]) => {
     const file = [...Deno.readDirSync(localPath)].find(({ name }) => /^licen[cs]e/i.test(name));
     if (file === undefined) throw new Error(`Cannot build: ${id} has no license file`);
     return `${id}\n\n${Deno.readTextFileSync(`${localPath}/${file.name}`).trim()}\n`;
@@ -317,15 +239,23 @@ async function writeCliPackage(out: string): Promise<void> {
 }
 
 if (import.meta.main) {
+  if (Deno.version.deno !== BUILDER) {
+    console.error(
+      `Cannot build: a release is built with Deno ${BUILDER}, and this is Deno ` +
+        `${Deno.version.deno}; run: npx --yes deno@${BUILDER} task build`,
+    );
+    Deno.exit(1);
+  }
   const out = resolve(Deno.args[0] ?? `${ROOT}dist`);
   await Deno.mkdir(out, { recursive: true });
   for (const { name } of Deno.readDirSync(out)) {
     await Deno.remove(`${out}/${name}`, { recursive: true });
   }
-  const used = await packages();
-  await writeModules(out, used);
+  await writeModules(out);
+  await writeRefusal(out);
   await writeDeclarations(out);
-  await writeRest(out, used);
+  await writeMetadata(out);
+  await writeTexts(out);
   await writeCliPackage(out);
   const sizes = Object.keys(ENTRIES).map((entry) => {
     const kib = Deno.statSync(`${out}/${entry}.js`).size / 1024;

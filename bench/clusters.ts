@@ -1,5 +1,5 @@
 import { createSession, type Session, type SessionOptions } from "../mod.ts";
-import { newStoreKey } from "../src/redis/sealing.ts";
+import { newStoreKey } from "../tests/support/store_key.ts";
 import { NO_REDIS, startRedis } from "../tests/support/redis_server.ts";
 import { Herd, type Meeting } from "./herd.ts";
 import { compare, interleave, timed } from "./interleave.ts";

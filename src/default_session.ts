@@ -280,8 +280,8 @@ export function accessToken(options?: AccessTokenOptions): Promise<string> {
  * Returns who is logged in, until when, and where the tokens came from. Sends no request, but reads
  * the `.env`, in which another process may have changed the session.
  *
- * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `ENV_FILE` if the working
- * folder was removed.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting cannot be used, `PERMISSION` if the file of a
+ * secret may not be read, `ENV_FILE` if the working folder was removed.
  *
  * @example
  * ```ts
@@ -299,8 +299,7 @@ export function status(): SessionStatus {
  * Checks everything that a login and a call need: the settings and where they came from, the
  * `.env`, the clock, the provider, the API, the token, proxies and permissions. The doctor changes
  * nothing, shows no secret, and sends the token only to `API_BASE_URL`. With `login: true`, it also
- * makes a test login, refreshes the new tokens once, and revokes them. With `--allow-run=git`, it
- * also checks that git ignores the `.env`.
+ * makes a test login, refreshes the new tokens once, and revokes them.
  *
  * @example
  * ```ts

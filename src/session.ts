@@ -23,7 +23,6 @@ import { Configuration } from "./session/configuration.ts";
 import { type SessionStatus, statusOf } from "./session/status.ts";
 import { Engine } from "./session/engine.ts";
 import { tokensOf } from "./session/state.ts";
-import type { Tokens } from "./provider/tokens.ts";
 import { mayBelongTo } from "./session/whose.ts";
 
 /** Options of {@linkcode refresh}. */
@@ -329,13 +328,12 @@ class AccountSession implements ConfigurableSession {
 
   readonly configure: ConfigurableSession["configure"] = (next) => {
     if (next === undefined) throw typeError("configure() takes an options object");
-    const unread = this.#configurationOf("configure()", next);
+    const configuration = this.#configurationOf("configure()", next);
     // Without this check, not `configure()` but every later call would report an invalid value.
     checkOptionTexts(next);
-    if (!this.#engine.configuration.isRead) this.#engine = this.#engineFor(unread);
-    // The comparison of the two accounts reads the settings. The engine of another account gets
-    // `unread`, because a session reads its settings at first use.
-    else this.#change(this.#configurationOf("configure()", next), unread);
+    // A session without calls reads its settings at its first call.
+    if (this.#engine.configuration.isRead) this.#change(configuration);
+    else this.#engine = this.#engineFor(configuration);
   };
 
   /** The API for a call that checks the response. */
@@ -355,15 +353,11 @@ class AccountSession implements ConfigurableSession {
     return this.#engine;
   }
 
-  /**
-   * Replaces the configuration. Tokens in memory are kept only if the account stays the same.
-   *
-   * @param first The configuration for the engine of another account.
-   */
-  #change(next: Configuration, first = next): void {
+  /** Replaces the configuration. Tokens in memory are kept only if the account stays the same. */
+  #change(next: Configuration): void {
     if (this.#engine.configuration.isSameAccount(next)) return this.#engine.configure(next);
     this.#engine.detach();
-    this.#engine = this.#engineFor(first);
+    this.#engine = this.#engineFor(next);
   }
 
   #status(): SessionStatus {
@@ -390,7 +384,7 @@ class AccountSession implements ConfigurableSession {
         onApplied();
       });
     }
-    if (!isKept && this.#engine !== engine) throw await accountChanged(engine, tokens, signal);
+    if (!isKept && this.#engine !== engine) throw accountChanged();
     if (engine.isWanted(order)) {
       engine.notices.learnClock(clockOffsetMs);
       engine.notices.replace(notices);
@@ -418,21 +412,12 @@ class AccountSession implements ConfigurableSession {
   }
 }
 
-/** Revokes the refresh token of a login during which the account changed, and makes the error. */
-async function accountChanged(
-  { configuration }: Engine,
-  tokens: Tokens,
-  signal: AbortSignal | undefined,
-): Promise<ConfigError> {
-  const { endAtProvider } = await import("./provider/sign_out.ts");
-  const { ended } = await endAtProvider(configuration, [tokens], false, signal);
-  const left = ended === "provider"
-    ? "refresh token was revoked"
-    : "tokens were dropped, but not revoked";
+/** The error for a login during which the account changed. Its tokens were never stored. */
+function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
     "Cannot keep this login: the settings changed to another account while the login was in " +
-      `progress, and its ${left}`,
+      "progress",
     ["run ", { call: "login" }, " again"],
   );
 }

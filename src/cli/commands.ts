@@ -203,14 +203,6 @@ offline. Without a code, lists all codes.`,
     examples: ["platform-auth explain INVALID_CREDENTIALS", "platform-auth explain 404"],
     load: () => import("./commands/explain.ts"),
   }),
-  "store-key": command({
-    summary: "make a key for a store that many machines share",
-    description: `Makes a key that encrypts the tokens in a store (AUTH_STORE), and prints it.
-Set the same key on all machines. Treat it as a password.`,
-    options: {},
-    examples: ['export AUTH_STORE_KEY="$(platform-auth store-key)"'],
-    load: () => import("./commands/store_key.ts"),
-  }),
   "completion": command({
     summary: "print a script that completes commands in your shell",
     description: `Prints a script with which the Tab key completes commands and options in your

@@ -99,14 +99,7 @@ function usageProblem(
 ): string | undefined {
   const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) {
-    if (name === "profile") {
-      return "Profiles are not supported; choose the .env of an account with --env-file";
-    }
-    const known = Object.keys(options);
-    // If the user typed a single letter, suggest an option that begins with it.
-    const meant = name.length > 1
-      ? closest(name, known)
-      : known.find((each) => each.startsWith(name.toLowerCase()));
+    const meant = closest(name, Object.keys(options));
     return noSuch("option", rawName, meant && `--${meant}`);
   }
   if (option.value === undefined) {

@@ -1,8 +1,8 @@
 import { ACCOUNT_SETTINGS, valueProblem } from "./account_settings.ts";
 import { SHARED_SETTINGS } from "./settings_file.ts";
-import { parseEnvText } from "../settings/env_parser.ts";
-import { parsedJson } from "../platform/json.ts";
 import { unseen } from "../errors/escape.ts";
+import { parsedJson } from "../platform/json.ts";
+import { parseEnvText } from "../settings/env_parser.ts";
 
 /** The settings in a reply. The keys of both maps are names of environment variables. */
 export interface Reply {
@@ -22,18 +22,17 @@ interface Finding {
 }
 
 /**
- * Finds the settings in a reply of the support channel. The reply may contain lines of a `.env`,
- * lines such as `Client id: …`, a table, sentences such as "The client id is …", or JSON. Its lines
- * may be quoted with `>` as in an e-mail. Addresses in sentences are ignored: a guess must not
- * decide which host receives a password.
+ * Finds the settings in a reply of the support channel: lines such as `APP_CLIENT_ID=…` or
+ * `Client id: …`, and JSON, also if an e-mail quotes them with `>`. Anything else is ignored: a
+ * guess must not decide which host receives a password.
  */
 export function readReply(reply: string): Reply {
-  const env = withoutEnvLines(plainText(reply));
-  const json = withoutJson(env.rest);
-  const pairs = [...json.pairs, ...linesOf(json.rest), ...rowsOf(json.rest)];
-  const inSentences = sentencesOf(json.rest).flatMap(findingOf)
-    .filter(({ name }) => !name.endsWith("_URL"));
-  const findings = [...env.findings, ...pairs.flatMap(findingOf), ...inSentences];
+  const text = plainText(reply);
+  const start = text.indexOf("{");
+  const end = text.lastIndexOf("}") + 1;
+  const json = parsedJson(text.slice(start, end));
+  const lines = json === undefined ? text : `${text.slice(0, start)}\n${text.slice(end)}`;
+  const findings = [...inJson(json), ...lines.split("\n").flatMap(inLine)];
   const values = new Map<string, string>();
   const rejected = new Map<string, string>();
   for (const [name, all] of Map.groupBy(findings, ({ name }) => name)) {
@@ -46,129 +45,56 @@ export function readReply(reply: string): Reply {
   return { values, rejected };
 }
 
-interface Pair {
-  readonly label: string;
-  readonly text: string;
-  /**
-   * Whether the text may not be the label's value, such as the line after a label. If a guess has
-   * the wrong shape, it is ignored instead of rejected.
-   */
-  readonly isGuess?: boolean;
-}
-
-function findingOf({ label, text, isGuess = false }: Pair): Finding[] {
-  const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^a-z]/g, "");
-  const setting = ACCOUNT_SETTINGS.find((it) => it.label.test(plain));
-  if (setting === undefined) return [];
-  const { name, shape, expected } = setting;
-  const word = bare(text.replace(/ \([^()]*\)$/, ""));
-  if (name === "APP_CLIENT_SECRET" && word.toLowerCase() === "none") return [{ name, value: "" }];
-  if (!shape.test(word)) {
-    const problem = `it is not ${expected}`;
-    return isGuess || text.trim() === "" ? [] : [{ name, value: word, problem }];
-  }
-  const value = name.endsWith("_URL") ? addressOf(word) : word;
-  return [{ name, value, problem: valueProblem(name, value) }];
-}
-
-function addressOf(value: string): string {
-  const whole = /^https?:/i.test(value) ? value : `https://${value}`;
-  const url = URL.parse(whole);
-  return url === null ? whole : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-}
-
 /**
  * Removes the `>` marks and invisible characters that mail programs add, and replaces typographic
  * quotes.
  */
 function plainText(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(unseen(), "")
-    .replace(/[^\S\n]/g, " ").replace(/^ *(?:> ?)+/gm, "")
-    .replace(/[“”]/g, '"').replace(/[‘’]/g, "'");
+  return text.replace(/\r\n?/g, "\n").replace(unseen(), "").replace(/[^\S\n]/g, " ")
+    .replace(/^[ >]+/gm, "").replace(/[“”]/g, '"').replace(/[‘’]/g, "'");
 }
 
-/** Reads and removes the lines of a `.env`. Lines without a value stay in the text. */
-function withoutEnvLines(text: string): { findings: Finding[]; rest: string } {
-  const findings: Finding[] = [];
-  const rest = text.replace(/^ *((?:export )?([A-Z_]+)=.*)$/gm, (whole, line, name) => {
-    const value = SHARED_SETTINGS.includes(name) ? parseEnvText(line).get(name) ?? "" : "";
-    if (value === "" || /^<.*>$/.test(value)) return whole;
-    findings.push({ name, value, problem: valueProblem(name, value) });
-    return "";
-  });
-  return { findings, rest };
-}
-
-function withoutJson(text: string): { pairs: Pair[]; rest: string } {
-  const start = text.indexOf("{");
-  const end = text.lastIndexOf("}") + 1;
-  const value = parsedJson(text.slice(start, end));
-  if (value === undefined) return { pairs: [], rest: text };
-  return { pairs: jsonPairs(value), rest: `${text.slice(0, start)}\n${text.slice(end)}` };
+function inLine(line: string): Finding[] {
+  const variable = /^(?:export )?([A-Z_]+)=/.exec(line)?.[1] ?? "";
+  if (SHARED_SETTINGS.includes(variable)) {
+    return findingOf(variable, parseEnvText(line).get(variable) ?? "");
+  }
+  const [, label = "", text = ""] = /^([^:=]+)[:=](.*)$/.exec(line) ?? [];
+  return labeled(label, text);
 }
 
 /**
- * Lists the strings in JSON with their labels. One label is the string's own key; the other labels
- * are that key preceded by the keys of its parents. For example, the string in `{ client: { id } }`
- * has the labels `id` and `clientid`.
+ * Finds settings among the strings in JSON. The label of a string is its own key, or the keys of
+ * its parents and its own key: the string in `{ client: { id } }` is labeled `id` and `clientid`.
  */
-function jsonPairs(value: unknown, keys: readonly string[] = []): Pair[] {
+function inJson(value: unknown, keys: readonly string[] = []): Finding[] {
   if (typeof value === "string") {
-    return keys.map((_, at) => ({ label: keys.slice(at).join(""), text: value }));
+    return keys.flatMap((_, at) => labeled(keys.slice(at).join(""), value));
   }
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, member]) => jsonPairs(member, [...keys, key]));
+  return Object.entries(value).flatMap(([key, member]) => inJson(member, [...keys, key]));
 }
 
-/**
- * Finds lines that consist of a label and a value, separated by a colon or an equals sign. Also
- * finds a label whose value is on the next line, with or without a colon.
- */
-function linesOf(text: string): Pair[] {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return lines.flatMap((line, at): Pair[] => {
-    const [, label = "", rest = ""] = /^([^:=|]+)(?:[:=](.*))?$/.exec(line) ?? [];
-    if (label === "") return [];
-    const isGuess = rest.trim() === "";
-    return [{ label, text: isGuess ? lines[at + 1] ?? "" : rest, isGuess }];
-  });
+function labeled(label: string, text: string): Finding[] {
+  const plain = label.replace(/\([^()]*\)/g, "").toLowerCase().replace(/[^a-z]/g, "");
+  const name = ACCOUNT_SETTINGS.find((setting) => setting.label.test(plain))?.name;
+  if (name === undefined) return [];
+  const value = bare(text);
+  const isWord = /_(?:ID|SECRET)$/.test(name);
+  if (name === "APP_CLIENT_SECRET" && value.toLowerCase() === "none") return [{ name, value: "" }];
+  if (isWord && !/^$|\d/.test(value)) {
+    return [{ name, value, problem: "it has no digit, so it is probably a word" }];
+  }
+  return findingOf(name, value);
 }
 
-/**
- * Finds labels and values in Markdown tables. A label is either the first cell of a row, or the
- * head of a column.
- */
-function rowsOf(text: string): Pair[] {
-  const rows = text.split("\n").filter((line) => line.includes("|"))
-    .map((line) => line.trim().replace(/^\||\|$/g, "").split("|"));
-  return rows.flatMap((row, at): Pair[] => {
-    const [label = "", value = ""] = row;
-    const isHead = rows[at + 1]?.every((cell) => /^\s*:?-+:?\s*$/.test(cell));
-    const below = isHead ? rows[at + 2] ?? [] : [];
-    return [
-      { label, text: value, isGuess: isHead === true },
-      ...below.map((cell, column) => ({ label: row[column] ?? "", text: cell })),
-    ];
-  });
-}
-
-/** Matches "the client id is …" at the beginning of a clause. */
-const CLAUSE =
-  /(?<=^|[.,;]\s(?:and\s)?|\sis\s\S{1,200}\sand\s)(?:the|your|our)?\s*(?=([a-z][a-z\s]{0,60}?)\s+is\s+(\S+?)(?:[.,;!]*$|[.,;!]+\s|\sand\s))/gim;
-
-/** Finds the labels and values in sentences. */
-function sentencesOf(text: string): Pair[] {
-  return [...text.matchAll(CLAUSE)].map(([, label = "", value = ""]) => (
-    { label, text: value, isGuess: true }
-  ));
-}
-
-/**
- * Removes the punctuation around a text. Returns an empty text for a placeholder such as
- * `<APP_CLIENT_ID>`.
- */
+/** Removes the punctuation around a text. */
 function bare(text: string): string {
-  const word = text.replace(/^[\s*]+/, "");
-  if (/^<[^:]*>/.test(word)) return "";
-  return word.replace(/^["'`([{<*]+/, "").replace(/[\s"'`)\]}>*,;.:!?]+$/, "");
+  return text.trim().replace(/^[\s"'`([*]+|["'`)\]*,;.:!?]+$/g, "").replace(/^<(.+:.*)>$/, "$1");
+}
+
+/** A missing value, or a placeholder such as `<APP_CLIENT_ID>`, is no finding. */
+function findingOf(name: string, value: string): Finding[] {
+  if (/^(?:<.*>)?$/.test(value)) return [];
+  return [{ name, value, problem: valueProblem(name, value) }];
 }

@@ -11,10 +11,11 @@ import { setLogLevel } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
 /**
- * Commands that users know from other programs, with the advice to show: the `platform-auth`
- * command that does the same.
+ * Commands of earlier versions and commands that users know from other programs, with the advice to
+ * show: what does the same today.
  */
-const HABITS: Readonly<Record<string, string>> = {
+const INSTEAD: Readonly<Record<string, string>> = {
+  "store-key": "make the key with openssl rand -base64 32",
   whoami: "platform-auth status says who is signed in",
   version: "use platform-auth --version",
   config: "settings are in the .env, which platform-auth init writes; see: platform-auth doctor",
@@ -39,7 +40,7 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   if (name === "help") return await answerTo([...rest, "--help"], entry);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
+    const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
     if (instead !== undefined) throw new UsageError(noSuch("command", name, undefined), instead);
     const meant = closest(name, [...Object.keys(COMMANDS), "help"]);
     throw new UsageError(noSuch("command", name, meant), "see: platform-auth --help");

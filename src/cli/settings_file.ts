@@ -12,7 +12,7 @@ import { TOKEN_KEYS } from "../session/stored_tokens.ts";
  * and password.
  */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTING_RULES)
-  .filter(({ readFrom }) => readFrom === "environment and file")
+  .filter(({ notInFile }) => !notInFile)
   .map(({ variable }) => variable)
   .filter((name) => name !== VARIABLES.username && name !== VARIABLES.password);
 
@@ -45,7 +45,7 @@ export async function saveSettings(
     (line, key) => changes.get(key) === undefined ? line : `${key}=`,
   );
   // Git must ignore the new file before the file exists, so that no other program can commit it.
-  const ignored = await ignoreInGit(path);
+  const ignored = ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
   try {
     // The process that holds the lock is about to save tokens, which would not belong to the new

@@ -133,20 +133,20 @@ export async function probe(
   } catch (error) {
     logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
     signal?.throwIfAborted();
-    return { url, failure: unreached(error, url, world, limit.aborted) };
+    return { url, failure: unreached(error, url, limit.aborted) };
   } finally {
     client?.close();
   }
 }
 
-function unreached(error: unknown, url: URL, world: World, isTimeout: boolean): Finding {
+function unreached(error: unknown, url: URL, isTimeout: boolean): Finding {
   const { host } = url;
   if (error instanceof Deno.errors.NotCapable) {
     return fail(`the permission to reach ${host} is missing`, `run with --allow-net=${host}`);
   }
   const fix = "check the address, the network and any proxy";
   if (isTimeout) return fail(`${host} did not respond within ${REACH_MS / 1_000} seconds`, fix);
-  const reason = networkReason(error, url, world);
+  const reason = networkReason(error);
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 

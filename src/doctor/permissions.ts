@@ -3,6 +3,7 @@ import { foldersOf } from "../platform/file_info.ts";
 import { shortPath } from "../platform/paths.ts";
 import { hostAndPort } from "../platform/transport.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
+import { secretFiles } from "../settings/secret_file.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** A permission that a script needs. */
@@ -17,15 +18,15 @@ export function neededPermissions(settings: Settings): NeededPermission[] {
   const store = settings.text("store");
   const needed: NeededPermission[] = [];
 
-  for (
-    const [name, file] of [["read", settings.envFile], ["write", settings.tokenFile]] as const
-  ) {
-    if (file === undefined) continue;
+  const { envFile, tokenFile, location: { kind } } = settings;
+  const files = { read: [envFile, ...secretFiles()], write: [tokenFile] };
+  for (const name of ["read", "write"] as const) {
+    const folders = files[name].flatMap((path) => path === undefined ? [] : foldersOf(path));
     // The search for the user's own file begins in the working folder, which must be readable.
-    const searched = name === "read" && settings.location.kind === "own" ? ["."] : [];
-    const folders = [...searched, ...foldersOf(file)];
+    if (name === "read" && kind === "own") folders.unshift(".");
+    if (folders.length === 0) continue;
     needed.push({
-      flag: `--allow-${name}=${folders.map(shortPath).join()}`,
+      flag: `--allow-${name}=${[...new Set(folders.map(shortPath))].join()}`,
       granted: folders.every((path) => isGranted({ name, path })),
     });
   }

@@ -2,14 +2,8 @@
 import { onDisk } from "../api/save_errors.ts";
 import { AuthError } from "../errors/errors.ts";
 import { durationText } from "../errors/amounts.ts";
-import {
-  gitIgnores,
-  gitTracking,
-  ignoreAdvice,
-  mayRunGit,
-  untrackCommand,
-} from "../platform/git.ts";
-import { infoAt, isMounted, realPath } from "../platform/file_info.ts";
+import { infoAt, realPath } from "../platform/file_info.ts";
+import { ignoreAdvice, isGitIgnored } from "../platform/git.ts";
 import { displayPath } from "../platform/paths.ts";
 import { remove } from "../platform/replace_file.ts";
 import { remainingMs } from "../provider/tokens.ts";
@@ -18,9 +12,9 @@ import { Memory } from "../session/memory.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { tokensOf } from "../session/state.ts";
 import type { StoredSession, Vault } from "../session/vault.ts";
-import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
+import { grantsOthers, missingFilePermission, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
-import { attempt, fail, failed, ok, skip, warn, warnOf } from "./finding.ts";
+import { attempt, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
 /** The checks of the source of the tokens. */
 export const STORAGE_CHECKS: Checks = {
@@ -35,16 +29,14 @@ export const STORAGE_CHECKS: Checks = {
     const place = displayPath(tokenFile);
     const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const real = realPath(tokenFile);
-    const temporary = `${real}.${crypto.randomUUID()}.tmp`;
+    const temporary = `${realPath(tokenFile)}.${crypto.randomUUID()}.tmp`;
     let made: Deno.FileInfo | undefined;
     // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
       onDisk(place, () => {
-        {
-          using file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
-          made = file.statSync();
-        }
+        const file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
+        made = file.statSync();
+        file.close();
         remove(temporary);
       }));
     if (unwritable) {
@@ -55,12 +47,6 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
-    if (made && isMounted(real, temporary, made)) {
-      return warn(
-        `Cannot write ${place}: ${MOUNTED.reason}, so the session is in memory only`,
-        MOUNTED.fix,
-      );
-    }
     if (grantsOthers(infoAt(tokenFile)?.mode)) {
       const { problem, fix } = openFile(place);
       if (grantsOthers(made?.mode)) return warn(problem, fix);
@@ -74,35 +60,14 @@ export const STORAGE_CHECKS: Checks = {
     return ok(`${place}${scope} exists${Deno.build.os === "windows" ? "" : " and is private"}`);
   },
 
-  "version control": async ({ configuration: { settings } }) => {
+  "version control": ({ configuration: { settings } }) => {
     const { tokenFile } = settings;
     if (tokenFile === undefined || settings.file.problem) return undefined;
-    // If git hangs, each command runs until its time limit, so both commands run at the same time.
-    const [tracking, ignored] = await Promise.all([
-      gitTracking(tokenFile),
-      gitIgnores(tokenFile),
-    ]);
-    if (tracking === "outside") return undefined;
-    const advice = ignoreAdvice(tokenFile);
-    if (tracking === "tracked") {
-      const toIgnore = ignored ? "" : `${advice}; `;
-      return fail(
-        "git tracks the .env: the next commit would publish your tokens",
-        `run: ${untrackCommand(tokenFile)}; ${toIgnore}and log in again if it was pushed`,
-      );
-    }
-    if (tracking === "unknown" || ignored === undefined) {
-      const [message, step] = mayRunGit()
-        ? [
-          "git did not report whether it tracks or ignores the .env",
-          "run git status in its folder",
-        ]
-        : ["not checked whether git tracks or ignores the .env", "run with --allow-run=git"];
-      return skip(message, `${step}; or ${advice}`);
-    }
-    return ignored
-      ? ok("git ignores the .env")
-      : warn("git does not ignore the .env and its temporary file", advice);
+    const isIgnored = isGitIgnored(tokenFile);
+    if (isIgnored === undefined) return undefined;
+    return isIgnored
+      ? ok(".gitignore covers the .env")
+      : warn(".gitignore does not cover the .env and its temporary file", ignoreAdvice(tokenFile));
   },
 };
 

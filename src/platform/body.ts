@@ -1,7 +1,7 @@
 type Piece = ReadableStreamReadResult<Uint8Array>;
 
 /**
- * Reads a body or a program's output up to a limit, and cancels the rest.
+ * Reads a body up to a limit, and cancels the rest.
  *
  * @param limit In bytes.
  * @param read Waits for the next piece. Pass this function to add a time limit or to end the stream

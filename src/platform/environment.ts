@@ -6,10 +6,15 @@ export function environment(name: string): string | undefined {
   return mayUseVariable(name) ? Deno.env.get(name) : undefined;
 }
 
-/** The variables that this process has set, with their values. */
-const own = new Map<string, string>();
-/** The values that this process has replaced. */
-const replaced = new Map<string, string | undefined>();
+/** A variable that this process has set or removed. */
+interface Change {
+  /** The value; `undefined` if the variable was removed. */
+  readonly value: string | undefined;
+  /** The value before the change. */
+  readonly replaced: string | undefined;
+}
+
+const changes = new Map<string, Change>();
 
 /**
  * Sets a variable, or removes the variable if the text is empty. Does nothing if the change would
@@ -17,26 +22,23 @@ const replaced = new Map<string, string | undefined>();
  */
 export function setVariable(name: string, text: string): void {
   if (!mayUseVariable(name)) return;
-  const before = environment(name);
-  if (before !== own.get(name)) replaced.set(name, before);
-  if (text === "") {
-    own.delete(name);
-    return Deno.env.delete(name);
-  }
-  own.set(name, text);
-  Deno.env.set(name, text);
+  const replaced = inheritedVariable(name);
+  changes.set(name, { value: text || undefined, replaced });
+  if (text === "") Deno.env.delete(name);
+  else Deno.env.set(name, text);
 }
 
 /** Reads a variable. Returns `undefined` if this process has set the current value. */
 export function foreignVariable(name: string): string | undefined {
   const text = environment(name);
-  return text === own.get(name) ? undefined : text;
+  return text === changes.get(name)?.value ? undefined : text;
 }
 
 /** Reads the value that a variable had before this process set it. */
 export function inheritedVariable(name: string): string | undefined {
   const text = environment(name);
-  return text === own.get(name) ? replaced.get(name) : text;
+  const change = changes.get(name);
+  return change !== undefined && text === change.value ? change.replaced : text;
 }
 
 /** Lists all variables by name, or none if reading them would need a permission prompt. */

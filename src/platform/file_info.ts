@@ -1,5 +1,4 @@
 import { type ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
-import { remove } from "./replace_file.ts";
 import { filePath, fileUrl, folderOf, isAbsolute, shortPath } from "./paths.ts";
 
 /**
@@ -43,26 +42,6 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/**
- * Whether a file from another disk is mounted over a file of this folder. No file can replace such
- * a file, and the system refuses to link it into the folder. The disks are compared first, because a
- * link changes the file's ctime.
- *
- * @param link An unused path in the folder, where a link may be created for a moment.
- * @param disk Information about a file that was created in the folder.
- */
-export function isMounted(path: string, link: string, disk: Deno.FileInfo): boolean {
-  if (infoAt(path)?.dev === disk.dev) return false;
-  try {
-    Deno.linkSync(path, link);
-  } catch (error) {
-    throwIfBug(error);
-    return error instanceof Error && /\(os error 18\)/.test(error.message);
-  }
-  remove(link);
-  return false;
-}
-
 /** Makes a system call. Returns `undefined` if the file does not exist. */
 export function unlessMissing<T>(call: () => T): T | undefined {
   try {
@@ -93,10 +72,19 @@ export function foldersOf(path: string): string[] {
   return [...new Set([folder, ...real])];
 }
 
-/** Makes the error for a file that cannot be saved because a Deno permission is missing. */
-export function missingFolderPermission(action: string, path: string): ConfigError {
+/**
+ * Makes the error for a file that cannot be used because a Deno permission is missing.
+ *
+ * @param otherwise What the user may do instead of adding the flag.
+ */
+export function missingFolderPermission(
+  action: string,
+  path: string,
+  names: readonly ("read" | "write")[] = ["read", "write"],
+  otherwise?: string,
+): ConfigError {
   const folders = foldersOf(path).map(shortPath);
-  const flags = (["read", "write"] as const).flatMap((name) => {
+  const flags = names.flatMap((name) => {
     const missing = folders.filter((path) =>
       Deno.permissions.querySync({ name, path }).state !== "granted"
     );
@@ -104,5 +92,5 @@ export function missingFolderPermission(action: string, path: string): ConfigErr
   });
   // Deno opens some folders of the system only if everything is allowed.
   const flag = flags.join(" ") || "--allow-all";
-  return missingPermission(action, flag);
+  return missingPermission(action, flag, otherwise);
 }

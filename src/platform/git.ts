@@ -1,103 +1,56 @@
 import { throwIfBug } from "../errors/errors.ts";
-import { environment } from "./environment.ts";
-import { folderOf, foldersUp } from "./paths.ts";
 import { infoAt, mayRead, resolvedPath } from "./file_info.ts";
-import { runProgram } from "./run_program.ts";
+import { folderOf, foldersUp } from "./paths.ts";
 
 /**
- * How git treats a file. `outside` means that the file is not in a work tree; `unknown` means that
- * git could not be run or failed.
+ * Whether the `.gitignore` files from a `.env` up to the folder with `.git` cover the `.env` and the
+ * temporary file next to it; `undefined` if no folder has a `.git`.
+ *
+ * A plain reading: only patterns for files are understood, not those for folders, and not those in
+ * git's own configuration. So a file that git ignores may be reported as not covered.
  */
-export type GitTracking = "tracked" | "untracked" | "outside" | "unknown";
-
-const LIMIT_MS = 5_000;
-
-/**
- * Options and variables for git. Without them, the configuration of a repository could make git run
- * a program when git reads the index or fetches a missing object.
- */
-const NO_PROGRAMS = {
-  args: ["--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false"],
-  env: { GIT_ALLOW_PROTOCOL: "none", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0" },
-};
-
-/**
- * The only variables that are passed to git. With them, git finds its programs and the user's
- * configuration. Other variables, such as `GIT_DIR` in a hook, could lead git to another
- * repository.
- */
-const PASSED_ON = [
-  "PATH",
-  "HOME",
-  "XDG_CONFIG_HOME",
-  "USERPROFILE",
-  "HOMEDRIVE",
-  "HOMEPATH",
-  "ProgramData",
-  "SystemRoot",
-  "GIT_CONFIG_GLOBAL",
-  "GIT_CONFIG_SYSTEM",
-  "GIT_CONFIG_NOSYSTEM",
-];
-
-/**
- * Whether git tracks a `.env` or the temporary file that a killed process left next to the `.env`.
- */
-export async function gitTracking(path: string): Promise<GitTracking> {
-  const files = secretFiles(path);
-  if (isInWorkTree(path) === false) return "outside";
-  const tracked = await runGit(["--literal-pathspecs", "ls-files", "-z"], files);
-  if (tracked === undefined) return "unknown";
-  return tracked === "" ? "untracked" : "tracked";
-}
-
-/**
- * Whether git ignores a `.env` and the temporary file next to it. `undefined` if git fails, or if
- * the permission to run git is missing.
- */
-export async function gitIgnores(path: string): Promise<boolean | undefined> {
-  const files = secretFiles(path);
-  if (isInWorkTree(path) === false) return undefined;
-  // The command prints one line for each ignored file. With `--no-index`, it also prints a tracked
-  // file that `.gitignore` names.
-  const ignored = await runGit(["check-ignore", "--no-index"], files);
-  return ignored === undefined ? undefined : ignored.split("\n").length - 1 === files.length;
-}
-
-/**
- * Whether git may be run without a permission prompt. A check that uses git is skipped rather than
- * prompting the user.
- */
-export function mayRunGit(): boolean {
-  return Deno.permissions.querySync({ name: "run", command: "git" }).state === "granted";
-}
-
-async function runGit(
-  command: readonly string[],
-  files: readonly [string, string],
-): Promise<string | undefined> {
-  if (!mayRunGit()) return undefined;
-  const passedOn = PASSED_ON.map((name) => [name, environment(name)])
-    .filter(([, value]) => value !== undefined);
-  const ended = await runProgram(["git", ...NO_PROGRAMS.args, ...command, "--", ...files], {
-    cwd: folderOf(files[0]),
-    clearEnv: true,
-    env: { ...Object.fromEntries(passedOn), ...NO_PROGRAMS.env },
-    limitMs: LIMIT_MS,
+export function isGitIgnored(path: string): boolean | undefined {
+  // Git stores a link itself, not its target.
+  const file = resolvedPath(path);
+  const folders = [...foldersUp(folderOf(file))];
+  const root = folders.findIndex((folder) => mayRead(`${folder}.git`) && infoAt(`${folder}.git`));
+  if (root === -1) return undefined;
+  // The last pattern that matches decides, and a nearer `.gitignore` comes after those above it.
+  const lines = folders.slice(0, root + 1).reverse().flatMap((folder) =>
+    (ignoreText(folder) ?? "").split("\n").map((line) => ({ folder, line: line.trimEnd() }))
+  );
+  return [file, `${file}.tmp`].every((secret) => {
+    const last = lines.findLast(({ folder, line }) => matches(line, secret.slice(folder.length)));
+    return last?.line.startsWith("!") === false;
   });
-  // `check-ignore` ends with 1 if git ignores none of the files.
-  return ended.kind === "done" && ended.status <= 1 ? ended.output : undefined;
+}
+
+/** Whether a line of a `.gitignore` matches a path relative to its folder. */
+function matches(line: string, path: string): boolean {
+  const pattern = line.replace(/^!?(?:\*\*\/)?/, "");
+  // A pattern without a slash matches names in any folder.
+  const subject = pattern.includes("/") ? path.replaceAll("\\", "/") : path.replace(/.*[\\/]/, "");
+  const glob = RegExp.escape(pattern.replace(/^\//, "")).replaceAll("\\*", "[^/]*");
+  return new RegExp(`^${glob}$`).test(subject);
 }
 
 /**
- * Whether a folder above the file contains a `.git`; `undefined` if a folder cannot be read without
- * a permission prompt. This check is faster than starting git.
+ * Returns the text of the `.gitignore` in a folder, which is empty if there is no such file;
+ * `undefined` if the file cannot be read without a prompt, or if it is a link. Git does not follow
+ * such a link, which in a cloned project may lead out of the project.
  */
-function isInWorkTree(path: string): boolean | undefined {
-  const places = [...foldersUp(folderOf(secretFiles(path)[0]))].map((folder) => `${folder}.git`);
-  const readable = places.filter(mayRead);
-  if (readable.some((place) => infoAt(place))) return true;
-  return readable.length < places.length ? undefined : false;
+function ignoreText(folder: string): string | undefined {
+  const file = `${folder}.gitignore`;
+  if (!mayRead(file)) return undefined;
+  const info = infoAt(file, Deno.lstatSync);
+  if (info === undefined) return "";
+  if (!info.isFile) return undefined;
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    throwIfBug(error);
+    return undefined;
+  }
 }
 
 /** Returns the advice that makes git ignore a `.env` and the temporary file next to it. */
@@ -107,24 +60,24 @@ export function ignoreAdvice(path: string): string {
 }
 
 /**
- * Adds the lines that make git ignore a `.env` to the `.gitignore` next to it, unless the `.env` is
- * outside a work tree or git already ignores it.
+ * Appends the lines that make git ignore a `.env` to the `.gitignore` next to it, unless a
+ * `.gitignore` already covers it or no folder above has a `.git`.
  *
  * @returns The lines that were added; none if the file cannot be written.
  */
-export async function ignoreInGit(path: string): Promise<string[]> {
-  if (!isInWorkTree(path) || await gitIgnores(path)) return [];
-  const ignoreFile = `${folderOf(secretFiles(path)[0])}.gitignore`;
+export function ignoreInGit(path: string): string[] {
+  if (isGitIgnored(path) !== false) return [];
+  const folder = folderOf(resolvedPath(path));
+  const text = ignoreText(folder);
+  if (text === undefined) return [];
+  const present = text.split(/\r?\n/);
+  const added = ignoreLines(path).filter((line) => !present.includes(line));
+  const joint = text === "" || text.endsWith("\n") ? "" : "\n";
   try {
-    const isLink = infoAt(ignoreFile, Deno.lstatSync)?.isSymlink;
-    // A link in a cloned project can lead out of the project.
-    if (isLink) return [];
-    const text = infoAt(ignoreFile) ? Deno.readTextFileSync(ignoreFile) : "";
-    const present = text.split(/\r?\n/);
-    const added = ignoreLines(path).filter((line) => !present.includes(line));
-    if (added.length === 0) return [];
-    const joint = text === "" || text.endsWith("\n") ? "" : "\n";
-    Deno.writeTextFileSync(ignoreFile, `${joint}${added.join("\n")}\n`, { append: true });
+    const lines = added.map((line) => `${line}\n`).join("");
+    if (lines !== "") {
+      Deno.writeTextFileSync(`${folder}.gitignore`, joint + lines, { append: true });
+    }
     return added;
   } catch (error) {
     throwIfBug(error);
@@ -133,21 +86,7 @@ export async function ignoreInGit(path: string): Promise<string[]> {
 }
 
 function ignoreLines(path: string): string[] {
-  const [file] = secretFiles(path);
+  const file = resolvedPath(path);
   const name = file.slice(folderOf(file).length);
   return name.startsWith(".env") ? [".env*", "!.env.example"] : [`${name}*`];
-}
-
-/** Returns the command that makes git stop tracking a `.env` and the temporary file next to it. */
-export function untrackCommand(path: string): string {
-  return `git rm --cached --ignore-unmatch ${secretFiles(path).join(" ")}`;
-}
-
-/**
- * Returns the file that the path finally links to, and the temporary file that a killed process can
- * leave next to it. Both contain tokens.
- */
-function secretFiles(path: string): [file: string, temporary: string] {
-  const file = resolvedPath(path);
-  return [file, `${file}.tmp`];
 }

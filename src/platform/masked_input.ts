@@ -19,6 +19,13 @@ const SEQUENCE = /^\u001b(?:\[(?:\[[A-E]|[0-?]*[ -/]*[@-~])|O[ -~]?|[^[O\u0003\u
 /** Matches the beginning of such a sequence. */
 // deno-lint-ignore no-control-regex -- the sequences begin with the control character Esc
 const BEGINNING = /^\u001b\[[0-?]*[ -/]*$/;
+/** In raw mode, Ctrl-C is a character and not a signal. */
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+const CTRL_U = "\u0015";
+const ESCAPE = "\u001b";
+const BACKSPACES = ["\u007f", "\b"];
+const ENTERS = ["\r", "\n"];
 /** The decoder's replacement for bytes that are not UTF-8. */
 const BROKEN = "\ufffd";
 /**
@@ -72,42 +79,58 @@ async function readText(lines: boolean): Promise<string | null> {
   const decoder = new TextDecoder();
   const bytes = new Uint8Array(4_096);
   let text = "";
-  let pasting = false;
-  let pending = "";
   let stars = 0;
+  let pending = "";
   while (true) {
     const count = await Deno.stdin.read(bytes);
     if (count === null) return null;
     pending += decoder.decode(bytes.subarray(0, count), { stream: true });
-    while (pending !== "") {
-      // The rest arrives with the next read. A paste always ends with a sequence.
-      if (BEGINNING.test(pending) || (pasting && pending === "\u001b")) break;
-      const piece = SEQUENCE.exec(pending)?.[0] ??
-        String.fromCodePoint(pending.codePointAt(0) ?? 0);
-      pending = pending.slice(piece.length);
-      if (piece === PASTE_BEGINS) pasting = true;
-      else if (piece === PASTE_ENDS) pasting = false;
-      else if (SEQUENCE.test(piece)) continue;
-      else if (pasting) text += piece;
-      else if (piece === "\r" || piece === "\n") {
+    for (let key = firstKey(pending); key !== ""; key = firstKey(pending)) {
+      pending = pending.slice(key.length);
+      if (key === CTRL_C) Deno.exit(130);
+      if (key === CTRL_D || key === ESCAPE) return null;
+      if (ENTERS.includes(key)) {
         // Some terminals do not mark pasted text. If more input follows an empty line, the text is
         // assumed to be pasted.
-        const isLast = text === "" || /[\r\n]$/.test(text);
-        if (!lines || (isLast && pending === "")) return text;
-        text += piece;
-      } // In raw mode, Ctrl-C is a character and not a signal. It must end the script as usual.
-      else if (piece === "\u0003") Deno.exit(130);
-      else if (piece === "\u0004" || piece === "\u001b") return null;
-      else if (piece === "\u007f" || piece === "\b") text = [...text].slice(0, -1).join("");
-      else if (piece === "\u0015") text = "";
-      else text += piece;
+        const isAfterLine = text === "" || /[\r\n]$/.test(text);
+        if (!lines || (isAfterLine && pending === "")) return text;
+      }
+      text = edited(text, key);
     }
-    // To save time, only the beginning of a long text is counted. A character has at most two code
-    // units, so twice `MAX_STARS` code units suffice.
-    const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
-    write(wanted < stars ? "\b \b".repeat(stars - wanted) : "*".repeat(wanted - stars));
-    stars = wanted;
+    stars = showStars(text, stars);
   }
+}
+
+/**
+ * Returns the first key of the input: a character, the sequence of a special key, or a whole paste
+ * with its marks. Empty if the rest of the key arrives with the next read.
+ */
+function firstKey(input: string): string {
+  if (input.startsWith(PASTE_BEGINS)) {
+    const end = input.indexOf(PASTE_ENDS);
+    return end < 0 ? "" : input.slice(0, end + PASTE_ENDS.length);
+  }
+  if (BEGINNING.test(input)) return "";
+  return SEQUENCE.exec(input)?.[0] ?? /^./su.exec(input)?.[0] ?? "";
+}
+
+/** Returns the text after a key was pressed. */
+function edited(text: string, key: string): string {
+  if (key.startsWith(PASTE_BEGINS)) {
+    return text + key.slice(PASTE_BEGINS.length, -PASTE_ENDS.length);
+  }
+  if (SEQUENCE.test(key)) return text;
+  if (BACKSPACES.includes(key)) return [...text].slice(0, -1).join("");
+  return key === CTRL_U ? "" : text + key;
+}
+
+/** Adds or removes stars. Returns the number of stars now shown. */
+function showStars(text: string, shown: number): number {
+  // To save time, only the beginning of a long text is counted. A character has at most two code
+  // units, so twice `MAX_STARS` code units suffice.
+  const wanted = Math.min([...text.slice(0, 2 * MAX_STARS)].length, MAX_STARS);
+  write(wanted < shown ? "\b \b".repeat(shown - wanted) : "*".repeat(wanted - shown));
+  return wanted;
 }
 
 function restore(): void {

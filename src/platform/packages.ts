@@ -18,8 +18,14 @@ export async function loadPackage(action: string, specifier: string): Promise<an
     return await import(`data:text/javascript,${encodeURIComponent(module)}`);
   } catch (error) {
     if (!isUnloadable(error)) throw error;
-    const { problem, fix } = whyUnloadable(error, specifier);
-    throw new ConfigError("PACKAGE_UNAVAILABLE", `Cannot ${action}: ${problem}`, fix);
+    // The runtime's error is not quoted, because the address of the registry may contain a password.
+    throw new ConfigError(
+      "PACKAGE_UNAVAILABLE",
+      `Cannot ${action}: the package ${specifier} is not in Deno's cache and cannot be fetched, ` +
+        "or the lock file does not allow it",
+      `run \`deno cache ${specifier}\`, which fetches the package or shows why it cannot, then ` +
+        `try again; in a project with a node_modules folder run \`deno add ${specifier}\``,
+    );
   }
 }
 
@@ -29,33 +35,4 @@ export async function loadPackage(action: string, specifier: string): Promise<an
  */
 export function isUnloadable(error: unknown): error is TypeError {
   return error instanceof TypeError && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
-}
-
-/**
- * Explains why a package cannot be loaded. Does not quote the runtime's error, because the address
- * of the registry may contain a password.
- */
-function whyUnloadable(
-  { message }: TypeError,
-  specifier: string,
-): { problem: string; fix: string } {
-  if (/checksum did not match/i.test(message)) {
-    return {
-      problem: `the package ${specifier}, or one that it needs, is not the one in the lock file`,
-      fix:
-        "compare deno.lock with the version that was committed last; if they are the same, check the registry",
-    };
-  }
-  if (/lockfile is out of date/i.test(message)) {
-    return {
-      problem: `the lock file does not contain the package ${specifier}`,
-      fix: "run the program once with --frozen=false, and commit deno.lock",
-    };
-  }
-  return {
-    problem: `the package ${specifier} is not in Deno's cache and cannot be fetched`,
-    fix:
-      `connect this computer to the network and run \`deno cache ${specifier}\`, then try again; ` +
-      `in a project with a node_modules folder run \`deno add ${specifier}\``,
-  };
 }

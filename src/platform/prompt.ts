@@ -86,36 +86,49 @@ export class Questions {
     notes: readonly string[],
   ): Promise<string | null> {
     const { ask } = this.world;
-    if (ask !== undefined) {
-      const answer = await ask([...notes, message].join("\n"), { secret });
-      if (answer !== null && typeof answer !== "string") {
-        throw typeError(`The prompt option must return a string or null, not ${typeof answer}`);
-      }
-      return answer;
+    if (ask === undefined) {
+      return inKernel()
+        ? await this.#answerInCell(message, secret, notes)
+        : await answerInTerminal(message, secret, notes);
     }
-    if (inKernel()) {
-      this.#line ??= cellLine();
-      await this.#line.show([...notes, ...OPEN_QUESTION].join("\n"));
-      // The kernel hides the input if `prompt()` has a third argument, which the types do not list.
-      const kernelPrompt = prompt as unknown as KernelPrompt;
-      const question = message.split("\n").map((line) => wrapped(line)).join("\n");
-      const answer = secret ? kernelPrompt(question, "", { password: true }) : prompt(question);
-      await this.#line.remove();
-      return answer;
-    }
-    if (!Deno.stdin.isTerminal()) return null;
-    const lines = [...notes, ...message.split("\n")];
-    if (secret) {
-      const { readMasked } = await import("./masked_input.ts");
-      return await readMasked(lines.join("\n"));
-    }
-    const question = lines.pop() ?? "";
-    // The lines belong to the prompt, so they go to standard output like the prompt. Standard error
-    // may be a file.
-    const before = lines.map((line) => `${line}\n`).join("");
-    if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
-    return readVisible(question);
+    const answer = await ask([...notes, message].join("\n"), { secret });
+    if (answer === null || typeof answer === "string") return answer;
+    throw typeError(`The prompt option must return a string or null, not ${typeof answer}`);
   }
+
+  async #answerInCell(
+    message: string,
+    secret: boolean,
+    notes: readonly string[],
+  ): Promise<string | null> {
+    this.#line ??= cellLine();
+    await this.#line.show([...notes, ...OPEN_QUESTION].join("\n"));
+    // The kernel hides the input if `prompt()` has a third argument, which the types do not list.
+    const kernelPrompt = prompt as unknown as KernelPrompt;
+    const question = message.split("\n").map((line) => wrapped(line)).join("\n");
+    const answer = secret ? kernelPrompt(question, "", { password: true }) : prompt(question);
+    await this.#line.remove();
+    return answer;
+  }
+}
+
+async function answerInTerminal(
+  message: string,
+  secret: boolean,
+  notes: readonly string[],
+): Promise<string | null> {
+  if (!Deno.stdin.isTerminal()) return null;
+  const lines = [...notes, ...message.split("\n")];
+  if (secret) {
+    const { readMasked } = await import("./masked_input.ts");
+    return await readMasked(lines.join("\n"));
+  }
+  const question = lines.pop() ?? "";
+  // The lines belong to the prompt, so they go to standard output like the prompt. Standard error
+  // may be a file.
+  const before = lines.map((line) => `${line}\n`).join("");
+  if (before !== "") Deno.stdout.writeSync(new TextEncoder().encode(before));
+  return readVisible(question);
 }
 
 interface AskOptions {

@@ -209,7 +209,7 @@ async function sendOnce(
     const { status, headers } = response;
     return { status, headers, text: new TextDecoder().decode(bytes) };
   } catch (error) {
-    return failure(request, world, timer.aborted, error);
+    return failure(request, timer.aborted, error);
   } finally {
     stopTimer();
     stopListening();
@@ -220,7 +220,6 @@ async function sendOnce(
 /** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
 function failure(
   request: ProviderRequest,
-  world: World,
   timedOut: boolean,
   error: unknown,
 ): Refused {
@@ -233,7 +232,7 @@ function failure(
     const seen = `no response from ${host}`;
     return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
   }
-  const { mayPass, isUnsent, words, fix } = networkReason(error, request.url, world);
+  const { mayPass, isUnsent, words, fix } = networkReason(error);
   return {
     kind: "refused",
     code: "UNREACHABLE",

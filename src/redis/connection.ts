@@ -3,7 +3,7 @@ import { networkReason } from "../platform/transport.ts";
 import { loadPackage } from "../platform/packages.ts";
 import type { StoreAddress } from "./store_address.ts";
 
-const CLIENT = "npm:@redis/client@5.12.1";
+const CLIENT = "npm:@redis/client@6.3.1";
 
 /** The methods of the client package that this file uses. */
 interface Client {
@@ -18,6 +18,7 @@ interface Package {
   createClient(options: {
     url: string;
     socket: { connectTimeout: number; reconnectStrategy: false };
+    maintNotifications: "disabled";
   }): Client;
   /** The client's error for a connection that was not established in time. */
   readonly ConnectionTimeoutError: new () => Error;
@@ -76,8 +77,12 @@ export async function run(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { createClient, ConnectionTimeoutError } = await loadClient(host);
-  const socket = { connectTimeout: ANSWER_MS, reconnectStrategy: false } as const;
-  const client = createClient({ url: url.href, socket });
+  const client = createClient({
+    url: url.href,
+    socket: { connectTimeout: ANSWER_MS, reconnectStrategy: false },
+    // Otherwise connections over TLS fail under Deno.
+    maintNotifications: "disabled",
+  });
   const connected = Promise.withResolvers<void>();
   const failed = Promise.withResolvers<never>();
   client.on("connect", connected.resolve);

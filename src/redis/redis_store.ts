@@ -14,7 +14,7 @@ import { type StoreAddress, storeAddress } from "./store_address.ts";
 /** Options of {@linkcode redisStore}. */
 export interface RedisStoreOptions {
   /**
-   * The key that encrypts the record, as printed by `platform-auth store-key`. Without a key, the
+   * The key that encrypts the record: 32 bytes in base64 (`openssl rand -base64 32`). Without a key, the
    * server must be on loopback or use TLS.
    */
   key?: string | undefined;

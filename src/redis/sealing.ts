@@ -8,11 +8,6 @@ const BASE64 = { alphabet: "base64url", omitPadding: true } as const;
 /** The version of the encrypted text. Text of another version cannot be decrypted. */
 const VERSION = "platform-auth:3";
 
-/** Makes a key for {@linkcode sealed}: 256 random bits. */
-export function newStoreKey(): string {
-  return crypto.getRandomValues(new Uint8Array(KEY_BYTES)).toBase64(BASE64);
-}
-
 /**
  * Encrypts the record of any store with AES-GCM. The store then contains the record
  * `{ SEALED: "…" }`, or `{}` after a logout. Someone who can read the store, but does not have the
@@ -28,7 +23,7 @@ export function newStoreKey(): string {
  * configure({ store: sealed(inTable("session.db"), key) }); // a store of your own
  * ```
  *
- * @param key 256 bits in base64, as printed by `platform-auth store-key`.
+ * @param key 32 bytes in base64, such as from `openssl rand -base64 32`.
  * @param name The session's name, if one key encrypts several. A record can be read only under the
  * name for which it was encrypted.
  * @throws {ConfigError} `INVALID_SETTING` if the text is not such a key.
@@ -60,8 +55,8 @@ function importedKey(key: string): Promise<CryptoKey> {
   if (bytes.length !== KEY_BYTES) {
     throw new ConfigError(
       "INVALID_SETTING",
-      "Cannot use the key of the store (AUTH_STORE_KEY): it is not a key of 43 characters",
-      "generate one with platform-auth store-key, and set the same key on all machines",
+      "Cannot use the key of the store (AUTH_STORE_KEY): it is not 32 bytes in base64",
+      "make a key with openssl rand -base64 32, and set the same key on all machines",
     );
   }
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);

@@ -30,7 +30,7 @@ export function storeAddress(text: string, isEncrypted: boolean): StoreAddress {
   if (isOpen && url.protocol === "redis:") {
     throw invalid(
       `the tokens would be sent to ${host} and stored there without encryption`,
-      "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
+      "set AUTH_STORE_KEY on all machines to the same key, from openssl rand -base64 32",
     );
   }
   const account = decodeURIComponent(url.hash.slice(1)) || undefined;

@@ -4,12 +4,7 @@ import { type World, worldOf } from "../platform/world.ts";
 import { dialectOf } from "../settings/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import type { SessionStore } from "../settings/session_store.ts";
-import {
-  OPTION_TYPES,
-  type SessionOptions,
-  SETTING_NAMES,
-  SETTING_RULES,
-} from "../settings/options.ts";
+import { OPTION_TYPES, type SessionOptions } from "../settings/options.ts";
 import { refuseRemoved } from "../settings/removed.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
@@ -145,16 +140,18 @@ export class Configuration {
   }
 }
 
+/** The settings that select the account, besides the endpoint. */
+const ACCOUNT = ["clientId", "userPoolId", "store", "storeKey"] as const;
+
 function identityOf({ settings, ownStore }: Configuration): string {
+  const texts = ACCOUNT.map((name) => settings.text(name));
+  // The store keeps one session for each user name.
   const isInStore = settings.text("store") !== undefined && ownStore === undefined;
-  const texts = SETTING_NAMES.map((name) => {
-    const { identity } = SETTING_RULES[name];
-    const isPart = identity === "yes" || (identity === "in a store" && isInStore);
-    return isPart ? settings.text(name) : undefined;
-  });
+  const user = isInStore ? settings.text("username") : undefined;
   const endpoint = [settings.endpoint, dialectOf(settings)];
-  const { envFile, trust: { isFound, user, withheld } } = settings;
+  const { envFile, trust: { isFound, user: owner, withheld } } = settings;
   // A change of trust may forbid a host that was allowed to receive the tokens, or the tokens
   // themselves, so the tokens are dropped as for another account.
-  return JSON.stringify([envFile, endpoint, texts, isFound, user, withheld !== undefined]);
+  const trust = [isFound, owner, withheld !== undefined];
+  return JSON.stringify([envFile, endpoint, texts, user, trust]);
 }

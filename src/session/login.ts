@@ -32,7 +32,7 @@ export interface LoginOptions {
   username?: string;
   /** The password. Default: the setting `PASSWORD`. */
   password?: string;
-  /** The string that "Copy Token" in the portal copies: `bearer eyJ…`. */
+  /** The string that "Copy Token" in the portal copies: `bearer …`. */
   portalToken?: string;
   /**
    * How to log in.

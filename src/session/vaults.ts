@@ -30,7 +30,7 @@ async function openRedis({ configuration, notices }: StoredSession): Promise<Ope
     notices.set(
       "STORE_NOT_ENCRYPTED",
       `the tokens are not encrypted in the store at ${host}`,
-      "set AUTH_STORE_KEY to the output of platform-auth store-key, on all machines",
+      "set AUTH_STORE_KEY on all machines to the same key, from openssl rand -base64 32",
     );
   }
   return { store, owner: { account } };

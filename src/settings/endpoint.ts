@@ -34,15 +34,7 @@ export function dialectOf(settings: EndpointSettings): ProviderDialect | undefin
   if (name !== undefined) return undefined;
   const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
     settings.text("providerDomain") ?? "";
-  return isAwsHost(host) ? DIALECTS.aws : DIALECTS.vendor;
-}
-
-/**
- * Whether a host, or the last part of a host name, uses the `aws` dialect. Regions in China have a
- * separate domain.
- */
-function isAwsHost(host: string): boolean {
-  return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host);
+  return /(^|\.)amazonaws\.com$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
 }
 
 /** Returns the configured token endpoint without checking it, for display and comparison. */
@@ -52,8 +44,6 @@ export function endpointText(settings: EndpointSettings): string | undefined {
   const dialect = dialectOf(settings);
   const host = settings.text("providerHost") ?? dialect?.host;
   const region = settings.text("region");
-  const inChina = dialect === DIALECTS.aws && region?.startsWith("cn-");
-  const domain = settings.text("providerDomain") ??
-    (inChina ? "amazonaws.com.cn" : dialect?.domain);
+  const domain = settings.text("providerDomain") ?? dialect?.domain;
   return host && region && domain ? `https://${host}.${region}.${domain}` : undefined;
 }

@@ -1,5 +1,5 @@
 import { systemWords } from "../errors/cause.ts";
-import { ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
+import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import {
   foldersOf,
@@ -8,10 +8,11 @@ import {
   realPath,
   unlessMissing,
 } from "../platform/file_info.ts";
-import { folderOf, shortPath } from "../platform/paths.ts";
+import { folderOf } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
+import { utf8Text, whyUnreadable } from "./text_file.ts";
 
 /** The content of a `.env` at the time of reading. */
 export interface EnvSnapshot {
@@ -33,8 +34,8 @@ export function isBeingWritten({ exists, text }: EnvSnapshot): boolean {
   return exists && text === "";
 }
 
-/** Maximum number of attempts at an edit while an editor saves the file at the same time. */
-const MAX_ROUNDS = 5;
+/** How often an edit starts again because an editor saved the file at the same time. */
+const MAX_RESTARTS = 4;
 
 /**
  * Reads a `.env`. A missing file counts as empty. If the file cannot be read, the result has a
@@ -164,32 +165,32 @@ export async function updateEnvFile(
 ): Promise<number | undefined> {
   try {
     const real = target ?? targetOf(path);
-    let now = before === undefined || before.problem ? readCurrent(real) : before;
-    for (let round = 1;; round++) {
-      const known = now;
+    let known = before === undefined || before.problem ? readCurrent(real) : before;
+    let mustSave = false;
+    for (let restarts = 0;; restarts++) {
       const { text = "", mode } = known;
       const edited = editEnvText(text === "" ? template : text, changes);
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }
-      // A line break is saved instead of nothing, because an empty file looks to readers as if an
-      // editor were writing it.
-      const next = edited === "" ? "\n" : edited;
       if (edited === text) {
         if (grantsOthers(mode)) makePrivate(real);
         return mode;
       }
+      // A line break is saved instead of nothing, because an empty file looks to readers as if an
+      // editor were writing it.
+      const next = edited === "" ? "\n" : edited;
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
       // is edited instead of overwritten.
-      const isWanted = () => round >= MAX_ROUNDS || (now = readCurrent(real, now)).text === text;
+      const isWanted = () => mustSave || readCurrent(real, known).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
-      if (isBeingWritten(now)) now = await readSettledEnvFile(real);
+      const now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
-      if (isBeingWritten(now)) {
-        // The file stays empty, so the next round edits and saves the earlier text.
-        now = known;
-        round = MAX_ROUNDS;
-      } else if (now.exists && accept?.(now.values) === false) return now.mode;
+      mustSave = isBeingWritten(now) || restarts >= MAX_RESTARTS - 1;
+      // If the file stays empty, the earlier text is saved.
+      if (isBeingWritten(now)) continue;
+      if (now.exists && accept?.(now.values) === false) return now.mode;
+      known = now;
     }
   } catch (error) {
     throw asConfigError("write", path, error);
@@ -232,31 +233,20 @@ export function missingFilePermission(path: string): ConfigError | undefined {
   const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
   if (state === "granted") return undefined;
-  const flag = `--allow-write=${shortPath(folder)}`;
-  return missingPermission(`keep the session in ${path}`, flag, MEMORY_ONLY);
+  return missingFolderPermission(`keep the session in ${path}`, path, ["write"], MEMORY_ONLY);
 }
 
 /**
- * Maximum size of a `.env` in bytes. A `.env` written by a person is much shorter, and each start
- * reads the whole file.
- */
-const MAX_BYTES = 1_048_576;
-
-/**
- * Checks the type of a `.env` before it is opened. Opening a pipe can block forever, and a save
- * would replace a device with a file.
+ * Checks the type of a `.env` before it is opened or replaced: a save would replace a device with a
+ * file.
  *
  * @returns The file that the path finally links to; `undefined` if it does not exist.
  * @throws {ConfigError} `ENV_FILE` if the file is not a regular file or is too large.
  */
 function regularFile(path: string): Deno.FileInfo | undefined {
   const info = unlessMissing(() => Deno.statSync(path));
-  if (info === undefined) return undefined;
-  if (info.isDirectory) throw unusable(path, "it is a folder");
-  if (!info.isFile) throw unusable(path, "it is a device, pipe or socket, not a regular file");
-  if (info.size > MAX_BYTES) {
-    throw unusable(path, `it is too large: ${info.size} bytes, with a limit of ${MAX_BYTES}`);
-  }
+  const why = info && whyUnreadable(info);
+  if (why !== undefined) throw unusable(path, why);
   return info;
 }
 
@@ -279,44 +269,36 @@ function readCurrent(path: string, before?: EnvSnapshot): EnvSnapshot {
   // The file may be removed after the check.
   const bytes = info && unlessMissing(() => Deno.readFileSync(path));
   if (bytes === undefined) return { exists: false, values: NOTHING, text: "" };
-  const text = decode(path, bytes);
-  const values = before?.exists && text === before.text ? before.values : parseEnvText(text);
-  return { exists: true, values, text, mode: info?.mode ?? undefined };
-}
-
-function decode(path: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
+  const text = utf8Text(bytes);
+  if (text === undefined) {
     throw new ConfigError(
       "ENV_FILE",
       `Cannot use ${path}: it is not UTF-8 text`,
       "save it as UTF-8 in an editor",
     );
   }
+  const values = before?.exists && text === before.text ? before.values : parseEnvText(text);
+  return { exists: true, values, text, mode: info?.mode ?? undefined };
 }
 
 function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {
   if (error instanceof ConfigError) return error;
   throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
-    const flag = `--allow-read=${shortPath(foldersOf(path).at(-1) ?? path)}`;
-    return verb === "read"
-      ? missingPermission(`read ${path}`, flag, MEMORY_ONLY)
-      : missingFolderPermission(`write ${path}`, path);
+    const names = verb === "read" ? ["read"] as const : undefined;
+    return missingFolderPermission(`${verb} ${path}`, path, names, MEMORY_ONLY);
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
 }
 
-/** What to do with a `.env` that a container mounts as a single file. */
-export const MOUNTED = {
-  reason: "it is mounted as a single file, which cannot be replaced",
-  fix: "mount its folder instead of the file",
-} as const;
-
 function systemFault(error: unknown): { readonly reason: string; readonly fix: string } {
-  if (systemWords(error)?.endsWith("(os error 16)")) return MOUNTED;
+  if (systemWords(error)?.endsWith("(os error 16)")) {
+    return {
+      reason: "it is mounted as a single file, which cannot be replaced",
+      fix: "mount its folder instead of the file",
+    };
+  }
   if (isInUse(error)) {
     return {
       reason:

@@ -44,20 +44,24 @@ export interface SessionOptions {
    * - `vendor`: as in the API document of the platform, such as `X-Vendor-Target`.
    * - `aws`: those of Amazon Cognito, such as `X-Amz-Target`.
    *
-   * Default: `aws` if the host ends in `.amazonaws.com` or `.amazonaws.com.cn`, otherwise `vendor`.
+   * Default: `aws` if the host ends in `.amazonaws.com`, otherwise `vendor`.
    */
   provider?: "vendor" | "aws" | ProviderDialect;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */
   clientId?: string;
   /**
-   * The app client secret (`APP_CLIENT_SECRET`). Empty for a public client, which has no secret.
+   * The app client secret (`APP_CLIENT_SECRET`, or a file in `APP_CLIENT_SECRET_FILE`). Empty for a
+   * public client, which has no secret.
    */
   clientSecret?: string;
   /** The user pool id of the subscription (`USER_POOL_ID`). */
   userPoolId?: string;
   /** The user name (`USERNAME`; from the environment only together with `PASSWORD`). */
   username?: string;
-  /** The password (`PASSWORD`; from the environment only together with `USERNAME`). */
+  /**
+   * The password (`PASSWORD`, or a file in `PASSWORD_FILE`; from the environment only together with
+   * `USERNAME`).
+   */
   password?: string;
   /**
    * Whether a refresh sends SECRET_HASH (`AUTH_REFRESH_SECRET_HASH`).
@@ -109,8 +113,8 @@ export interface SessionOptions {
    */
   store?: string | SessionStore;
   /**
-   * The key that encrypts the tokens in the store, as printed by `platform-auth store-key`
-   * (`AUTH_STORE_KEY`, environment only).
+   * The key that encrypts the tokens in the store: 32 bytes in base64, such as from
+   * `openssl rand -base64 32` (`AUTH_STORE_KEY`, environment only).
    */
   storeKey?: string;
   /**
@@ -134,172 +138,37 @@ export interface SessionOptions {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** The types of an option's value, as messages describe them. */
-type TypeName<Value> = Value extends string ? "string"
-  : Value extends number ? "number"
-  : Value extends false ? "false"
-  : Value extends URL ? "URL"
-  : Value extends readonly string[] ? "array of strings"
-  : Value extends (...args: never) => unknown ? "function"
-  : "object";
-
 /** The rules of one setting. */
-interface Rules<Type extends string = string> {
+interface Rules {
   readonly variable: string;
-  /** Types of the option's value. */
-  readonly types: readonly Type[];
-  /**
-   * The places where a value is read from if the option is not set. The store is not read from a
-   * `.env`, which may be part of a copied project and must not move the tokens.
-   * `environment of the default session`: a session made with `createSession()` does not read the
-   * variable, because such a session takes no tokens from the environment.
-   */
-  readonly readFrom:
-    | "environment and file"
-    | "environment"
-    | "environment of the default session";
-  /**
-   * Whether a different value means a different account, so that the tokens in memory are dropped.
-   * `endpoint`: the endpoint and its dialect are compared as a whole. `in a store`: only if the
-   * session is in a store, which keeps one session for each user name.
-   */
-  readonly identity: "yes" | "no" | "endpoint" | "in a store";
   /** The value must not be shown. */
   readonly secret?: true;
-  /**
-   * The case in which blank text is a value. By default, blank text means that the setting is not
-   * set.
-   */
-  readonly blank?: "value if empty" | "value as an option";
-  /**
-   * Leading and trailing blanks, but not line breaks, belong to the value, and every character is
-   * allowed.
-   */
-  readonly verbatim?: true;
+  /** A `.env` must not set it, because the file may be part of a copied project. */
+  readonly notInFile?: true;
   /** Every request to the provider needs the setting. */
   readonly required?: true;
 }
 
-/** All settings, in display order, with the rules for reading and comparing them. */
+/** All settings, in display order. */
 const TABLE = {
-  authUrl: {
-    variable: "AUTH_URL",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "endpoint",
-  },
-  region: {
-    variable: "AUTH_REGION",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "endpoint",
-  },
-  providerHost: {
-    variable: "AUTH_PROVIDER_HOST",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "endpoint",
-  },
-  providerDomain: {
-    variable: "AUTH_PROVIDER_DOMAIN",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "endpoint",
-  },
-  provider: {
-    variable: "AUTH_PROVIDER",
-    types: ["string", "object"],
-    readFrom: "environment and file",
-    identity: "endpoint",
-  },
-  clientId: {
-    variable: "APP_CLIENT_ID",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "yes",
-    required: true,
-  },
-  clientSecret: {
-    variable: "APP_CLIENT_SECRET",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "no",
-    secret: true,
-    // An empty secret means a public client.
-    blank: "value if empty",
-    required: true,
-  },
-  userPoolId: {
-    variable: "USER_POOL_ID",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "yes",
-    required: true,
-  },
-  username: {
-    variable: "USERNAME",
-    types: ["string"],
-    // A user name in the environment is used only together with a password in the environment.
-    readFrom: "environment and file",
-    identity: "in a store",
-  },
-  password: {
-    variable: "PASSWORD",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "no",
-    secret: true,
-    verbatim: true,
-  },
-  refreshSecretHash: {
-    variable: "AUTH_REFRESH_SECRET_HASH",
-    types: ["string"],
-    readFrom: "environment and file",
-    identity: "no",
-  },
-  apiBaseUrl: {
-    variable: "API_BASE_URL",
-    types: ["string", "URL"],
-    readFrom: "environment and file",
-    identity: "no",
-  },
-  allowedOrigins: {
-    variable: "API_ALLOWED_ORIGINS",
-    types: ["string", "array of strings"],
-    readFrom: "environment and file",
-    identity: "no",
-    // A blank option allows no further origin, even if the environment contains some.
-    blank: "value as an option",
-  },
-  portalUrl: {
-    variable: "PORTAL_URL",
-    types: ["string", "URL"],
-    readFrom: "environment and file",
-    identity: "no",
-  },
-  timeoutMs: {
-    variable: "AUTH_TIMEOUT_MS",
-    types: ["number"],
-    readFrom: "environment and file",
-    identity: "no",
-  },
-  store: {
-    variable: "AUTH_STORE",
-    types: ["string", "object"],
-    readFrom: "environment of the default session",
-    identity: "yes",
-  },
-  storeKey: {
-    variable: "AUTH_STORE_KEY",
-    types: ["string"],
-    // A key alone does not decide where tokens are sent, so any session may read the variable.
-    readFrom: "environment",
-    identity: "yes",
-    secret: true,
-  },
-} satisfies {
-  readonly [Name in keyof SessionOptions]?: Rules<TypeName<Required<SessionOptions>[Name]>>;
-};
+  authUrl: { variable: "AUTH_URL" },
+  region: { variable: "AUTH_REGION" },
+  providerHost: { variable: "AUTH_PROVIDER_HOST" },
+  providerDomain: { variable: "AUTH_PROVIDER_DOMAIN" },
+  provider: { variable: "AUTH_PROVIDER" },
+  clientId: { variable: "APP_CLIENT_ID", required: true },
+  clientSecret: { variable: "APP_CLIENT_SECRET", secret: true, required: true },
+  userPoolId: { variable: "USER_POOL_ID", required: true },
+  username: { variable: "USERNAME" },
+  password: { variable: "PASSWORD", secret: true },
+  refreshSecretHash: { variable: "AUTH_REFRESH_SECRET_HASH" },
+  apiBaseUrl: { variable: "API_BASE_URL" },
+  allowedOrigins: { variable: "API_ALLOWED_ORIGINS" },
+  portalUrl: { variable: "PORTAL_URL" },
+  timeoutMs: { variable: "AUTH_TIMEOUT_MS" },
+  store: { variable: "AUTH_STORE", notInFile: true },
+  storeKey: { variable: "AUTH_STORE_KEY", secret: true, notInFile: true },
+} satisfies { readonly [Name in keyof SessionOptions]?: Rules };
 
 type Table = typeof TABLE;
 
@@ -336,15 +205,31 @@ export const VARIABLES = Object.fromEntries(
 /** The environment variable with the path of the `.env`. */
 export const ENV_FILE_VARIABLE = "AUTH_ENV_FILE";
 
-/** The options that are not settings. */
-const OTHER_OPTIONS: {
-  readonly [Name in Exclude<keyof SessionOptions, SettingName>]: readonly TypeName<
-    Required<SessionOptions>[Name]
-  >[];
+/** The types of an option's value, as messages describe them. */
+type TypeName<Value> = Value extends string ? "string"
+  : Value extends number ? "number"
+  : Value extends false ? "false"
+  : Value extends URL ? "URL"
+  : Value extends readonly string[] ? "array of strings"
+  : Value extends (...args: never) => unknown ? "function"
+  : "object";
+
+type OptionType<Name extends keyof SessionOptions> = TypeName<Required<SessionOptions>[Name]>;
+
+/** The types of the options that are not strings, or not only strings. */
+const OTHER_TYPES: {
+  readonly [
+    Name in keyof SessionOptions as OptionType<Name> extends "string" ? never : Name
+  ]-?: readonly OptionType<Name>[];
 } = {
   envFile: ["string", "URL", "false"],
-  exportEnv: ["string"],
+  provider: ["string", "object"],
+  apiBaseUrl: ["string", "URL"],
+  allowedOrigins: ["string", "array of strings"],
+  portalUrl: ["string", "URL"],
+  timeoutMs: ["number"],
   token: ["function"],
+  store: ["string", "object"],
   log: ["function"],
   fetch: ["function"],
   now: ["function"],
@@ -355,8 +240,8 @@ const OTHER_OPTIONS: {
 
 /** The types of all options, by name. */
 export const OPTION_TYPES: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTING_RULES[name].types])),
-  ...OTHER_OPTIONS,
+  ...Object.fromEntries([...SETTING_NAMES, "exportEnv"].map((name) => [name, ["string"]])),
+  ...OTHER_TYPES,
 };
 
 /** Returns the address of a portal for use in a link; `undefined` if the text is not suitable. */

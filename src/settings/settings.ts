@@ -36,6 +36,7 @@ import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
 import { refuseRemoved } from "./removed.ts";
+import { FILE_VARIABLES, settingInEnvironment, variableOf } from "./secret_file.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
 const PAIR = ["username", "password"] as const;
@@ -165,7 +166,7 @@ export class Settings {
    * computer's user, so the password may belong to either name.
    */
   get rivalNames(): Advice & { readonly fix: string } | undefined {
-    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
+    const [username, password] = PAIR.map((name) => environment(variableOf(name)));
     const isOption = this.origin("username") === "option";
     const [name, own] = PAIR.map((each) =>
       isOption ? this.text(each) : this.file.values.get(VARIABLES[each])
@@ -185,7 +186,7 @@ export class Settings {
    * other is not used.
    */
   get unusedHalf(): "username" | "password" | undefined {
-    const [username, password] = PAIR.map((name) => environment(VARIABLES[name]));
+    const [username, password] = PAIR.map((name) => environment(variableOf(name)));
     if (Boolean(username) === Boolean(password)) return undefined;
     // Windows and some desktops set USERNAME to the name of the computer's user. It is reported only
     // if a password is set.
@@ -204,8 +205,9 @@ export class Settings {
  * all variables. If the user names no file, it uses the nearest `.env` or the user's own file.
  * @param earlier Earlier settings, whose `.env` is read again. Another file is used only if that
  * file never existed.
- * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character, or a variable
- * of an earlier version is set.
+ * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character, the file of a
+ * secret cannot be used, or a variable of an earlier version is set; `PERMISSION` if the file of a
+ * secret may not be read.
  */
 export function resolveSettings(
   options: SessionOptions,
@@ -217,37 +219,83 @@ export function resolveSettings(
   const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const file = earlier && isBeingWritten(now) ? earlier.file : now;
   const found = new Map<SettingName, FoundSetting>();
-  const put = (name: SettingName, value: string | undefined, origin: SettingOrigin) => {
-    if (value === undefined || found.has(name)) return;
-    if (value.trim() === "" && !mayBeBlank(name, value, origin)) return;
-    found.set(name, { text: new Secret(clean(name, value)), origin });
-  };
-  for (const name of SETTING_NAMES) put(name, optionText(options, name), "option");
-  for (const [origin, read] of sources(file)) {
-    const pair = credentialsOf(read, origin, found.get("username")?.text.reveal());
-    // The endpoint comes as a whole from the strongest source that contains any part of it.
-    const hasEndpoint = ENDPOINT_NAMES.some((name) => found.has(name));
-    for (const name of SETTING_NAMES) {
-      if (!mayStandIn(origin, name, isDefault)) continue;
-      if (hasEndpoint && isEndpointName(name)) continue;
-      // Without AUTH_URL, the dialect provides missing parts of the host. These must not come from
-      // a weaker source than the other parts.
-      if (name === "provider" && hasEndpoint && !found.has("authUrl")) continue;
-      if (name === "username" || name === "password") put(name, pair[name], origin);
-      else put(name, read(VARIABLES[name]), origin);
-    }
-  }
+  for (const source of sourcesOf(options, isDefault, file)) addFrom(source, found);
   const isLent = options.token !== undefined;
   const usesTokens = isDefault && !isLent && options.exportEnv !== "none";
-  const trust = trustIn(location, file, (name) => found.get(name), usesTokens);
+  const trust = trustIn(location, file, found, usesTokens);
   for (const name of trust.withheld?.names ?? []) found.delete(name);
   const ownDialect = typeof options.provider === "object" ? options.provider : undefined;
   return new Settings(location, file, found, trust, ownDialect, isLent);
 }
 
-function isEndpointName(name: SettingName): boolean {
-  const names: readonly SettingName[] = ENDPOINT_NAMES;
-  return names.includes(name);
+/** A place where settings are set. */
+interface Source {
+  readonly origin: SettingOrigin;
+  /** Returns the text of a setting that may be set there; `undefined` if it is not set. */
+  read(name: SettingName): string | undefined;
+}
+
+/** The sources of the settings, the strongest first. */
+function sourcesOf(options: SessionOptions, isDefault: boolean, file: EnvSnapshot): Source[] {
+  return [
+    { origin: "option", read: (name) => optionText(options, name) },
+    {
+      origin: "environment",
+      // Only the default session takes tokens from the environment.
+      read: (name) => name === "store" && !isDefault ? undefined : settingInEnvironment(name),
+    },
+    {
+      origin: "file",
+      read: (name) => SETTING_RULES[name].notInFile ? undefined : file.values.get(VARIABLES[name]),
+    },
+  ];
+}
+
+/** Adds the settings of a source to those of the stronger sources. */
+function addFrom(source: Source, found: Map<SettingName, FoundSetting>): void {
+  const { origin } = source;
+  const decided = decidedWithout(source, found);
+  for (const name of SETTING_NAMES.filter((name) => !decided.has(name))) {
+    const text = source.read(name);
+    if (text === undefined || !isValue(name, text, origin)) continue;
+    found.set(name, { text: new Secret(clean(name, text)), origin });
+  }
+}
+
+/** The settings that a source cannot set, because of what stronger sources have set. */
+function decidedWithout(
+  source: Source,
+  found: ReadonlyMap<SettingName, FoundSetting>,
+): ReadonlySet<SettingName> {
+  // The endpoint comes as a whole from the strongest source that contains any part of it. Without
+  // AUTH_URL, the dialect provides missing parts of the host.
+  const hasEndpoint = ENDPOINT_NAMES.some((name) => found.has(name));
+  const address = hasEndpoint ? ENDPOINT_NAMES : [];
+  const dialect = hasEndpoint && !found.has("authUrl") ? ["provider"] as const : [];
+  const pair = isPairOf(source, found.get("username")) ? [] : PAIR;
+  return new Set([...found.keys(), ...address, ...dialect, ...pair]);
+}
+
+/**
+ * Whether user name and password of a source may be used. A password must not be sent with the user
+ * name of another source, and some systems set USERNAME in the environment, where it is used only
+ * together with PASSWORD.
+ *
+ * @param chosen The user name in a stronger source.
+ */
+function isPairOf({ origin, read }: Source, chosen: FoundSetting | undefined): boolean {
+  const username = read("username");
+  if (origin === "environment" && !(username && environment(variableOf("password")))) return false;
+  return !username || chosen === undefined || username === chosen.text.reveal();
+}
+
+/** Whether a text is a value. Otherwise, the setting is not set. */
+function isValue(name: SettingName, text: string, origin: SettingOrigin): boolean {
+  if (text.trim() !== "") return true;
+  // An empty client secret means a public client.
+  if (name === "clientSecret") return text === "";
+  // A blank option allows no further origin, even if the environment contains some.
+  return name === "allowedOrigins" && origin === "option";
 }
 
 /**
@@ -261,32 +309,15 @@ export function checkOptionTexts(options: SessionOptions): void {
   if (options.envFile !== undefined) checkEnvFileName(options.envFile);
 }
 
-/** Whether a setting may be read from the environment, or from the file. */
-function mayStandIn(
-  origin: "environment" | "file",
-  name: SettingName,
-  isDefault: boolean,
-): boolean {
-  const { readFrom } = SETTING_RULES[name];
-  if (readFrom === "environment and file") return true;
-  return origin === "environment" && (isDefault || readFrom === "environment");
-}
-
-/** Whether blank text is a value. If not, blank text means that the setting is not set. */
-function mayBeBlank(name: SettingName, text: string, origin: SettingOrigin): boolean {
-  const { blank } = SETTING_RULES[name];
-  if (blank === "value if empty") return text === "";
-  return blank === "value as an option" && origin === "option";
-}
-
 /** Reports lines of the file that are ignored because they may come from a copied project. */
 function unusedLines(file: EnvSnapshot): Advice[] {
-  return SETTING_NAMES.filter((name) => !mayStandIn("file", name, true))
-    .map((name) => VARIABLES[name])
+  const unused = SETTING_NAMES.filter((name) => SETTING_RULES[name].notInFile)
+    .map((name) => VARIABLES[name]);
+  return [...unused, ...FILE_VARIABLES]
     .filter((variable) => file.values.get(variable))
     .map((variable) => ({
       problem: `${variable} in the .env is not used: a copied project must not set it`,
-      fix: "set it in the environment or as an option, and remove the line",
+      fix: "set it in the environment, and remove the line",
     }));
 }
 
@@ -296,33 +327,11 @@ function unknownLogLevel(): Advice[] {
   return [{ problem, fix: `set ${LOG_VARIABLE} to info or debug` }];
 }
 
-type Read = (variable: string) => string | undefined;
-
-function sources(file: EnvSnapshot): ["environment" | "file", Read][] {
-  return [["environment", environment], ["file", (variable) => file.values.get(variable)]];
-}
-
 function locate(options: SessionOptions, isDefault: boolean): EnvLocation {
   if (options.envFile !== undefined) return namedEnvFile(options.envFile);
   if (!isDefault) return namedEnvFile(false);
   const name = environment(ENV_FILE_VARIABLE) ?? "";
   return name === "" ? orOwnFile(nearestEnvFile()) : namedEnvFile(name);
-}
-
-/**
- * Reads user name and password as a pair. Some systems set USERNAME, and a password must not be
- * sent with another user's name.
- */
-function credentialsOf(
-  read: Read,
-  origin: SettingOrigin,
-  chosen: string | undefined,
-): { username?: string | undefined; password?: string | undefined } {
-  const username = read(VARIABLES.username);
-  const password = read(VARIABLES.password);
-  if (origin === "environment" && !(username && password)) return {};
-  if (chosen !== undefined && username && username !== chosen) return {};
-  return { username, password };
 }
 
 /** Returns an option as the text that an environment variable would contain. */
@@ -337,7 +346,8 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
 
 /** @throws {ConfigError} `INVALID_SETTING` if the value contains a control character. */
 function clean(name: SettingName, value: string): string {
-  if (SETTING_RULES[name].verbatim) return withoutOuterBreaks(value);
+  // Blanks and all other characters can belong to a password.
+  if (name === "password") return withoutOuterBreaks(value);
   const trimmed = value.trim();
   // deno-lint-ignore no-control-regex -- a control character must not reach a header or a URL
   if (/[\u0000-\u001f\u007f]/.test(trimmed)) {

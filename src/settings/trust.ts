@@ -20,6 +20,7 @@ import { checksum } from "../platform/checksum.ts";
 import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable, inheritedVariable } from "../platform/environment.ts";
 import { displayPath } from "../platform/paths.ts";
+import { variableOf } from "./secret_file.ts";
 import type { Secret } from "../platform/secret.ts";
 
 /** The settings with the hosts that receive secrets. */
@@ -52,7 +53,7 @@ export interface FoundSetting {
   readonly origin: SettingOrigin;
 }
 
-type Found = (name: SettingName) => FoundSetting | undefined;
+type Found = ReadonlyMap<SettingName, FoundSetting>;
 
 /** Hosts in a found `.env` that receive nothing as long as the environment contains secrets. */
 export interface Withheld extends Advice {
@@ -87,15 +88,20 @@ export function trustIn(
   found: Found,
   usesTokens: boolean,
 ): Trust {
-  return { ...hostsIn(location, file, found, usesTokens), user: userOf(location, file, found) };
-}
-
-function userOf(location: EnvLocation, { values }: EnvSnapshot, found: Found): string | undefined {
-  const [username, password] = [found("username"), found("password")];
-  const isSet = [username, password].every((it) => it !== undefined && it.origin !== "file");
-  // A file with the user's password is the user's own.
-  const isOwn = isChosen(location) || values.get(VARIABLES.password) === password?.text.reveal();
-  return isSet && !isOwn ? username?.text.reveal() : undefined;
+  const { path } = location;
+  const user = isChosen(location) ? undefined : userOf(file, found);
+  const hosts = RECEIVERS.filter((name) => found.get(name)?.origin === "file");
+  if (hosts.length === 0 || path === undefined) return { isFound: false, user };
+  const texts = RECEIVERS.map((name) => hosts.includes(name) ? textOf(found, name) : "");
+  const audience = [path, ...texts].join(" ").trim();
+  if (isChosen(location)) return { isFound: false, user, audience };
+  // The parent process has sent its token to the same hosts.
+  const isChild =
+    inheritedVariable(AUDIENCE_VARIABLE) === audienceText(audience, inheritedVariable);
+  const secrets = SECRETS.filter((name) => isOfEnvironment(name, file, found)).map(variableOf);
+  if (usesTokens && !isChild) secrets.push(...tokensInUse(file, textOf(found, "clientId")));
+  if (secrets.length === 0) return { isFound: !isChild, user, audience };
+  return { isFound: false, user, withheld: withheldFrom(path, hosts, secrets) };
 }
 
 /** Whether the user chose the file. Any other file may have come with someone else's project. */
@@ -103,43 +109,45 @@ export function isChosen({ kind }: EnvLocation): boolean {
   return kind === "named" || kind === "own";
 }
 
-function hostsIn(
-  location: EnvLocation,
-  file: EnvSnapshot,
-  found: Found,
-  usesTokens: boolean,
-): Omit<Trust, "user"> {
-  const { path } = location;
-  const names = RECEIVERS.filter((name) => found(name)?.origin === "file");
-  if (names.length === 0 || path === undefined) return { isFound: false };
-  const hosts = RECEIVERS.map((name) => names.includes(name) ? found(name)?.text.reveal() : "");
-  const audience = [path, ...hosts].join(" ").trim();
-  if (isChosen(location)) return { isFound: false, audience };
-  const secrets: string[] = SECRETS.filter((name) => isOfEnvironment(name, file, found))
-    .map((name) => VARIABLES[name]);
-  const isChild =
-    inheritedVariable(AUDIENCE_VARIABLE) === audienceText(audience, inheritedVariable);
-  if (usesTokens && !isChild) secrets.push(...tokensInUse(file, found("clientId")?.text.reveal()));
-  if (secrets.length === 0) return { isFound: !isChild, audience };
-  const variables = names.map((name) => VARIABLES[name]).join(" and ");
+/** The user to whom a session in a found file must belong. */
+function userOf({ values }: EnvSnapshot, found: Found): string | undefined {
+  const isSet = (["username", "password"] as const).every((name) => {
+    const setting = found.get(name);
+    return setting !== undefined && setting.origin !== "file";
+  });
+  // A file with the user's password is the user's own.
+  const isOwn = values.get(VARIABLES.password) === textOf(found, "password");
+  return isSet && !isOwn ? textOf(found, "username") : undefined;
+}
+
+function textOf(found: Found, name: SettingName): string | undefined {
+  return found.get(name)?.text.reveal();
+}
+
+function withheldFrom(
+  path: string,
+  names: readonly SettingName[],
+  secrets: readonly string[],
+): Withheld {
+  const hosts = names.map((name) => VARIABLES[name]).join(" and ");
+  const given = secrets.join(" and ");
   return {
-    isFound: false,
-    withheld: {
-      names,
-      problem: `the hosts in ${displayPath(path)} (${variables}) must not receive ` +
-        `${secrets.join(" and ")} from the environment: ` +
-        "this file was found automatically, not specified",
-      fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path} (--env-file in a terminal); or ` +
-        `set the addresses in the environment, or unset ${secrets.join(" and ")}`,
-    },
+    names,
+    problem: `the hosts in ${displayPath(path)} (${hosts}) must not receive ${given} from the ` +
+      "environment: this file was found automatically, not specified",
+    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path} (--env-file in a terminal); or ` +
+      `set the addresses in the environment, or unset ${given}`,
   };
 }
 
 /** Whether a secret comes from the environment and is not also in the file. */
-function isOfEnvironment(name: typeof SECRETS[number], { values }: EnvSnapshot, found: Found) {
-  const setting = found(name);
-  const text = setting?.text.reveal();
-  if (setting?.origin !== "environment" || text === "") return false;
+function isOfEnvironment(
+  name: typeof SECRETS[number],
+  { values }: EnvSnapshot,
+  found: Found,
+): boolean {
+  const text = textOf(found, name);
+  if (found.get(name)?.origin !== "environment" || text === "") return false;
   // A store cannot be set in a file.
   return name === "store" || values.get(VARIABLES[name]) !== text;
 }

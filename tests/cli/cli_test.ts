@@ -96,20 +96,6 @@ Deno.test("token prints only a current token, or JSON with --json", () =>
     assertEquals(sandbox.requests.length, 2);
   }));
 
-Deno.test("store-key prints a new key each time, which AUTH_STORE_KEY accepts", () =>
-  inCliWorld(async ({ run }) => {
-    const [one, other] = await Promise.all([run(["store-key"]), run(["store-key"])]);
-    assertMatch(one.stdout, /^[\w-]{43}\n$/);
-    assert(one.stdout !== other.stdout);
-    const env = {
-      AUTH_STORE: "redis://127.0.0.1:1",
-      AUTH_STORE_KEY: one.stdout.trim(),
-      AUTH_TIMEOUT_MS: "1000",
-    };
-    const { code, stderr } = await run(["token"], { env, flags: ["-A"] });
-    assertEquals([code, stderr.includes("explain STORE_UNREACHABLE")], [1, true], stderr);
-  }));
-
 Deno.test("--verbose only adds a log on standard error, whether it precedes or follows the command", () =>
   inCliWorld(async (world) => {
     const { flagsOf, run, signIn } = world;

@@ -1,13 +1,13 @@
 /** Checks of doctor() on this computer: settings, files and permissions. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { dirname } from "node:path";
 import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
-import { mounted, noModelessDisk, noMounts, withoutModes } from "../support/disks.ts";
+import { noModelessDisk, withoutModes } from "../support/disks.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
-import { lackOf, needing } from "../support/needs.ts";
+import { needing } from "../support/needs.ts";
 import { assertCheck, assertNone, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
@@ -131,20 +131,6 @@ Deno.test("the .env check reports what is wrong with the file", () =>
   }));
 
 Deno.test({
-  ...needing(noMounts, "the .env check reports a .env that is mounted as a single file"),
-  fn: () =>
-    inFolder(async (folder) => {
-      const envFile = `${folder}/.env`;
-      await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
-      await mounted(envFile, async () => {
-        const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-        assertCheck(diagnosis, ".env", "warn", /mounted as a single file/, /^mount its folder/);
-      });
-      assertEquals(namesIn(folder), [".env"]);
-    }),
-});
-
-Deno.test({
   ...needing(noModelessDisk, "the .env check reports a disk that cannot make the .env private"),
   fn: () =>
     inFolder(async (folder) => {
@@ -157,33 +143,34 @@ Deno.test({
     }),
 });
 
-Deno.test({
-  ...needing(
-    await lackOf("git", "--version"),
-    "the version control check reports whether git tracks or ignores the .env",
-  ),
-  fn: () =>
+const IGNORING: [lines: string, level: "ok" | "warn"][] = [
+  ["", "warn"],
+  [".env*\r\n!.env.example\r\n", "ok"],
+  // The temporary file contains the same tokens.
+  [".env", "warn"],
+  [".env\n*.tmp", "ok"],
+  ["*.env\n.env.*", "ok"],
+  ["**/.env*", "ok"],
+  ["project/.env*", "ok"],
+  ["/.env*", "warn"],
+  ["#.env*\nxenv*\n.env*/", "warn"],
+  [".env*\n!.env", "warn"],
+];
+for (const [lines, level] of IGNORING) {
+  Deno.test(`the version control check reads the .gitignore ${JSON.stringify(lines)}`, () =>
     inFolder(async (folder) => {
-      const run = async (...args: string[]) =>
-        assert((await new Deno.Command("git", { args, cwd: folder }).output()).success);
-      const envFile = `${folder}/.env`;
-      const look = () => diagnosisOf({ ...SETTINGS, envFile });
-      assertNone(await look(), "version control");
-      await run("init", "--quiet");
-      assertCheck(
-        await look(),
-        "version control",
-        "warn",
-        /does not ignore/,
-        /\.env\*.*\.gitignore/,
-      );
-      await Deno.writeTextFile(`${folder}/.gitignore`, ".env*\n!.env.example\n");
-      assertCheck(await look(), "version control", "ok", /ignores/);
-      await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
-      await run("add", "--force", ".env");
-      assertCheck(await look(), "version control", "fail", /git tracks/, /git rm --cached/);
-    }),
-});
+      const envFile = `${folder}/project/.env`;
+      await Deno.mkdir(`${folder}/project`);
+      await Deno.writeTextFile(`${folder}/.gitignore`, lines);
+      assertNone(await diagnosisOf({ ...SETTINGS, envFile }), "version control");
+      await Deno.mkdir(`${folder}/.git`);
+      const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
+      const fix = level === "warn" ? /^add the lines \.env\* and .* to \.gitignore$/ : undefined;
+      assertCheck(diagnosis, "version control", level, /\.gitignore/, fix);
+      await Deno.writeTextFile(`${folder}/project/.gitignore`, ".env*");
+      assertCheck(await diagnosisOf({ ...SETTINGS, envFile }), "version control", "ok", /covers/);
+    }));
+}
 
 Deno.test("the permissions check prints the necessary flags, and reports a missing flag", async () => {
   await using sandbox = await startSandbox();

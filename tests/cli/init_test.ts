@@ -5,14 +5,7 @@ import { parseEnv } from "node:util";
 import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import {
-  lackOf,
-  needing,
-  NOT_ON_WINDOWS,
-  ROOT_ONLY,
-  subject,
-  testNeeding,
-} from "../support/needs.ts";
+import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject, testNeeding } from "../support/needs.ts";
 import {
   assertEnded,
   inTerminal,
@@ -140,7 +133,7 @@ Deno.test("init --from rejects an impossible value, and says why without showing
     assertEquals(code, 1);
     assertEquals(stdout.split("\n").slice(0, 2), [
       ".env is unchanged",
-      "! APP_CLIENT_SECRET in the reply is not used: it is not a secret of 16 characters or more",
+      "! APP_CLIENT_SECRET in the reply is not used: it contains a space or an unusual character",
     ]);
     const none = await desk.init("Dear Ada,\nwe will call.\n");
     assertEquals([none.code, none.stdout], [1, ""]);
@@ -166,6 +159,14 @@ Deno.test("init without a terminal lists the missing settings, and writes nothin
       /missing AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID, and.* pipe the reply to platform-auth init --from -/,
     );
     assertEquals((await desk.run(["init", "--env-file=false"])).code, 2);
+  }));
+
+Deno.test("init suggests what a line of the .env was probably meant as", () =>
+  atDesk(async (desk) => {
+    await Deno.writeTextFile(desk.envFile, "APP_CLIENTID=abc-1\n");
+    const { code, stderr } = await desk.init(desk.replies["a reply without the secret"]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /APP_CLIENTID, which is not a setting \(did you mean APP_CLIENT_ID\?\)/);
   }));
 
 Deno.test("init keeps the lines and values of a .env, and adds only missing settings", () =>
@@ -217,20 +218,17 @@ Deno.test("init --from does not show a reply or an address that was passed inste
     }
   }));
 
-testNeeding(
-  await lackOf("git", "--version"),
-  "init adds the .env to .gitignore once",
-  () =>
-    atDesk(async (desk) => {
-      await new Deno.Command("git", { args: ["init", "--quiet"], cwd: desk.folder }).output();
-      await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules");
-      const { stdout } = await desk.init(desk.replies["a list"]);
-      assertMatch(stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
-      await desk.init(desk.replies["a list"]);
-      const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
-      assertEquals(ignored, "node_modules\n.env*\n!.env.example\n");
-    }),
-);
+Deno.test("init adds the .env to .gitignore once", () =>
+  atDesk(async (desk) => {
+    await Deno.mkdir(`${desk.folder}/.git`);
+    await Deno.writeTextFile(`${desk.folder}/.gitignore`, "node_modules\r\n*.csv");
+    const { stdout } = await desk.init(desk.replies["a list"]);
+    assertMatch(stdout, /^Added to \.gitignore: \.env\*, !\.env\.example$/m);
+    await Deno.writeTextFile(desk.envFile, "");
+    await desk.init(desk.replies["a list"]);
+    const ignored = await Deno.readTextFile(`${desk.folder}/.gitignore`);
+    assertEquals(ignored, "node_modules\r\n*.csv\n.env*\n!.env.example\n");
+  }));
 
 const PASTE = "prompted for each setting:";
 const PASTE_BEGINS = "\u001b[200~";

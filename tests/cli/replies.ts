@@ -30,21 +30,13 @@ API documentation: https://docs.example.com/v1
 your app client was set up yesterday:\r
 \r
  • App client id (APP_CLIENT_ID): ${clientId}\r
- • App client secret:\r
-${clientSecret}\r
+ • App client secret: ${clientSecret}\r
  • User pool: “${userPoolId}”\r
  • Token endpoint: ${authUrl}.\r
  • Base address of the API: ${apiBaseUrl}\r
  • Portal: https://portal.example.com\r
 \r
 Kind regards\r
-`,
-    "prose": `Dear Ada,
-
-your app client was set up yesterday. Please use ${clientId} as the client id, and the
-app client secret is ${clientSecret}. Your users are in the user pool "${userPoolId}".
-The address of the token endpoint for your region is ${authUrl}, and the base address of the
-API is ${apiBaseUrl}.
 `,
     "JSON": `Please find the configuration below:
 
@@ -73,8 +65,7 @@ ${
 > App client secret: ${clientSecret}
 >
 > User pool: ${userPoolId}
->\u00a0Token endpoint:
-> <${authUrl}>
+>\u00a0Token endpoint: <${authUrl}>
 > Data platform API: ${apiBaseUrl}
 >
 > -- 

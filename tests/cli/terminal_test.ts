@@ -189,7 +189,7 @@ deskTest("doctor reads nothing that would cause a permission prompt", async (des
   const command = desk.commandLine(["doctor"]).filter((word) => word !== "--no-prompt");
   const seen = await inTerminal(command, [], { cwd: desk.folder, env: childEnvironment() });
   assertEquals(seen.screen.match(/requests.*access to.*/)?.[0], undefined);
-  assertMatch(seen.screen, /version control: not checked/);
+  assertMatch(seen.screen, /permissions: /);
 });
 
 deskTest("doctor colors its marks in a terminal, unless NO_COLOR is set", async (desk) => {

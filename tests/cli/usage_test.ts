@@ -18,7 +18,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["nothing", "There is no command nothing; see: platform-auth --help"],
   ["hunter2-hunter2", "There is no such command; see: platform-auth --help"],
   ["lgoin", "There is no command lgoin (did you mean login?); see: platform-auth --help"],
-  ["-v", "There is no option -v (did you mean --version?); see: platform-auth --help"],
+  ["-v", "There is no option -v; see: platform-auth --help"],
   [
     "--json --portl login",
     /no option --portl \(did you mean --portal\?\); see: platform-auth login -/,
@@ -51,12 +51,9 @@ const misuse: [args: string, message: RegExp | string][] = [
     "sandbox --port x",
     /option "port" must be 0 to 65533, got NaN; see: platform-auth sandbox --help/,
   ],
+  ["store-key", /no command store-key; make the key with openssl rand -base64 32/],
   ["whoami", /no command whoami; platform-auth status/],
   ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
-  [
-    "status --profile work",
-    /Profiles are not supported; choose the \.env of an account with --env-file/,
-  ],
   ["explain no_sesion", /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth/],
 ];
 

@@ -39,6 +39,6 @@ Deno.test("wrapped() breaks lines at spaces, but not before a flag or inside a c
       ]],
     ] as const
   ) {
-    assertEquals(wrapped(text, "  ", 20).split("\n"), lines);
+    assertEquals(wrapped(text, "  ", 20).split("\n"), [...lines]);
   }
 });

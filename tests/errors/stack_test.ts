@@ -19,7 +19,7 @@ async function uncaught(imported: string): Promise<string> {
 
 const HEADER = "error: Uncaught (in promise) ConfigError: Cannot read the portal token: " +
   'character 2 of 3 cannot occur in a token; choose "Copy Token" in the user menu of the ' +
-  "portal and paste the whole string (bearer eyJ…) " +
+  "portal and paste the whole string (bearer …) " +
   "(help: platform-auth explain INVALID_PORTAL_TOKEN)";
 
 /** Asserts that the output is the message and the two frames of the script, without source lines. */

@@ -1,10 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Answers, type Challenge, createSession } from "../../mod.ts";
-import {
-  authenticatorKey,
-  totpCode,
-  totpStep,
-} from "../../src/sandbox/identity_provider/challenges/totp.ts";
+import { totpIn } from "../../src/sandbox/identity_provider/challenges/authenticators.ts";
 import { respondTo } from "../session/challenges/cases.ts";
 import { type CognitoLocal, cognitoLocalTest } from "./cognito_local.ts";
 
@@ -44,8 +40,7 @@ cognitoLocalTest(
       "AssociateSoftwareToken",
       account,
     );
-    const code = () =>
-      totpCode(authenticatorKey(SecretCode) ?? new Uint8Array(), totpStep(Date.now()));
+    const code = () => totpIn(SecretCode)?.generate() ?? "";
     await provider.admin("SetUserPoolMfaConfig", {
       UserPoolId: provider.userPoolId,
       MfaConfiguration: "OPTIONAL",

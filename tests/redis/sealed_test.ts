@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { sealed, type SessionRecord, type SessionStore } from "../../src/redis/mod.ts";
-import { newStoreKey } from "../../src/redis/sealing.ts";
+import { newStoreKey } from "../support/store_key.ts";
 import { Table } from "../support/table.ts";
 import { patient, RECORD, redisTest } from "./in_redis.ts";
 

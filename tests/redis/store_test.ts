@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { redisStore, type SessionRecord, type SessionStore } from "../../src/redis/mod.ts";
-import { newStoreKey } from "../../src/redis/sealing.ts";
+import { newStoreKey } from "../support/store_key.ts";
 import { checkStore } from "../../src/sandbox/mod.ts";
 import { listenIn } from "../support/redis_server.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 /** Sessions in a store that the program provides. */
-import { assert, assertEquals, assertMatch, assertNotEquals, assertObjectMatch } from "@std/assert";
-import type { Session, SessionRecord, SessionStatus } from "../../mod.ts";
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import type { ConfigError, Session, SessionRecord, SessionStatus } from "../../mod.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import {
   type Portless,
@@ -117,7 +117,8 @@ Deno.test("the error of a store from another copy of this module keeps its code 
       throw Object.assign(new Error("theirs"), theirs);
     };
     for (const attempt of [call(one), one.refresh(), one.login()]) {
-      assertObjectMatch(await rejection(attempt), { ...theirs, name: "ConfigError" });
+      const { name, code, problem, fix } = await rejection(attempt) as ConfigError;
+      assertEquals([name, { code, problem, fix }], ["ConfigError", theirs]);
     }
   }));
 

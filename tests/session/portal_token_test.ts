@@ -100,9 +100,9 @@ const hostile: [what: string, text: string, refusal: string | undefined][] = [
   ["blanks after bearer", `bearer${" ".repeat(long)}x y`, "cannot occur in a token"],
   ["colons after bearer", `bearer${" :".repeat(long / 2)}`, "empty"],
   [
-    "blanks after export",
-    `export${" ".repeat(long)}ACCESS_TOKEN${" ".repeat(long - 99)}x`,
-    "not a portal string",
+    "quotes around the token",
+    `${'" '.repeat(long / 2)}bearer ${BARE}${" '".repeat(long / 4)}`,
+    undefined,
   ],
 ];
 for (const [what, text, refusal] of hostile) {

@@ -21,16 +21,25 @@ export const COGNITO_LOCAL = {
   flags: ["--no-config", `--lock=${ROOT}tests/support/data/cognito_local.lock`, "--frozen"],
 };
 
-/** Fetches missing packages. @returns Whether all of them are in the cache now. */
-async function fetched(...args: string[]): Promise<boolean> {
+async function deno(args: string[], stdout: "inherit" | "null"): Promise<boolean> {
   const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", ...args],
+    args,
     cwd: ROOT,
     stdin: "null",
-    stdout: "inherit",
+    stdout,
     stderr: "inherit",
   }).output();
   return success;
+}
+
+/** Fetches missing packages. @returns Whether all of them are in the cache now. */
+function fetched(...args: string[]): Promise<boolean> {
+  return deno(["cache", ...args], "inherit");
+}
+
+/** Fetches esbuild, with which Deno bundles, as the build of the released files does. */
+function fetchedBundler(): Promise<boolean> {
+  return deno(["bundle", "--quiet", "--no-lock", "mod.ts"], "null");
 }
 
 /** The packages that the notebooks import. */
@@ -70,7 +79,7 @@ export async function preparePackages(): Promise<boolean> {
   // Packages of the recipes, of the QR code for an authenticator app, of a store's client, of plots
   // and of the file readers.
   const loose = [
-    ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@0.1.3", "npm:@redis/client@5.12.1"],
+    ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@0.1.3", "npm:@redis/client@6.3.1"],
     ...["npm:@observablehq/plot@0.6.17", "npm:linkedom@0.18.15"],
     ...["npm:geotiff@^3", "npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
   ];
@@ -86,6 +95,7 @@ export async function preparePackages(): Promise<boolean> {
     await fetched(...asInScripts, ...ENTRIES, TOOLKIT, ...names),
     // Fetching one package of a lock file fetches all of them.
     await fetched("--lock=tests/deno.lock", "tests/support/property.ts", TOOLKIT),
+    await fetchedBundler(),
     await lackOf("npm", "--version") !== undefined || await fetchedByNpm(),
   ];
   if (!await hasCognitoLocal()) console.warn("cognito-local is missing: its tests are ignored");

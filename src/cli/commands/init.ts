@@ -2,10 +2,11 @@ import { ACCOUNT_SETTINGS, type AccountSetting, valueProblem } from "../account_
 import type { Answer, Given } from "../command.ts";
 import { readInputText } from "../input.ts";
 import { FAILED, say, UsageError } from "../output.ts";
-import { readReply } from "../reply.ts";
+import { readReply, type Reply } from "../reply.ts";
 import { saveSettings } from "../settings_file.ts";
 import { configure, doctor } from "../../default_session.ts";
-import { ConfigError } from "../../errors/errors.ts";
+import { fixText } from "../../errors/advice.ts";
+import { ConfigError, sentenceOf } from "../../errors/errors.ts";
 import { environment } from "../../platform/environment.ts";
 import { infoAt, mayRead, resolvedPath } from "../../platform/file_info.ts";
 import { readMasked } from "../../platform/masked_input.ts";
@@ -15,19 +16,66 @@ import { endpointText } from "../../settings/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
 import { isOfAnotherUser, nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
 import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
-import { resolveSettings } from "../../settings/settings.ts";
+import { resolveSettings, type Settings } from "../../settings/settings.ts";
+import { suggestionsOn } from "../../settings/suggestions.ts";
 import { apiHosts } from "../../settings/trust.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel (the\n" +
   "text is not shown), and end it with an empty line. Or press\n" +
   "Enter to be prompted for each setting:";
 
+/** Settings by the names of their variables. */
+type Values = ReadonlyMap<string, string>;
+
+/**
+ * Reads settings from the reply and, in a terminal, prompts for settings that are missing. Then
+ * writes the `.env` and checks it.
+ *
+ * @returns In JSON, the names of the settings without the values: a user may have put a secret in
+ * the wrong setting.
+ * @throws {ConfigError} `MISSING_SETTINGS` if the reply contains no settings, or if settings are
+ * missing and no prompt is possible. In both cases, nothing is written.
+ */
 export async function run(
   { options: { from, global = false }, envFile, json }: Given<{ from: string; global: boolean }>,
 ): Promise<Answer> {
-  const file = global ? globalFile() : envFile;
-  const outcome = await writeSettings(file, from, !json, global ? 0o700 : undefined);
-  if (global && file) configure({ envFile: file });
+  const named = global ? globalFile() : envFile;
+  const { file, settings } = openedFile(named);
+  const before = settings.file.values;
+  const prompts = !json && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+
+  const reply = await readFrom(from, prompts, before);
+  const { taken, kept } = compared(
+    before,
+    reply.values,
+    (name) =>
+      prompts && agrees(`${name} is set in ${displayPath(file)} and differs. Replace it? [y/N]`),
+  );
+  const known = new Map([...before, ...taken]);
+  const asked = missingIn(known);
+  if (asked.length > 0) suggest(settings);
+  if (!prompts) refuseWithout(asked, reply, file, from);
+  const answers = prompts ? await answersTo(asked, reply, known) : new Map();
+
+  const changes = new Map([...taken, ...answers]);
+  const hosts = receivers(new Map([...known, ...answers]));
+  if (changes.size > 0) showReceivers(hosts);
+  const ignored = changes.size === 0
+    ? []
+    : await saveSettings(file, changes, global ? 0o700 : undefined);
+
+  const outcome: Outcome = {
+    file: resolvedPath(file),
+    written: [...changes.keys()],
+    kept,
+    missing: asked.map(({ name }) => name).filter((name) => !answers.has(name)),
+    rejected: Object.fromEntries([...reply.rejected].filter(([name]) => !answers.has(name))),
+    ignored,
+    ...overridden(file),
+    passwordHosts: hosts.password,
+    tokenHosts: hosts.token,
+  };
+  if (global && named) configure({ envFile: named });
   const diagnosis = await doctor();
   const isDone = diagnosis.ok && Object.keys(outcome.rejected).length === 0;
   return {
@@ -37,94 +85,121 @@ export async function run(
   };
 }
 
-/**
- * Reads settings from the reply and, in a terminal, prompts for settings that are missing. An
- * existing value is replaced only if the user agrees.
- *
- * @param envFile The `.env` to write. Default: the file that `AUTH_ENV_FILE` names, or else the
- * nearest `.env`.
- * @param from The file with the reply; `-` for standard input. By default, the user pastes the
- * reply in a terminal.
- * @returns The names of the settings, without the values: a user may have put a secret in the wrong
- * setting.
- * @throws {ConfigError} `MISSING_SETTINGS` if the reply contains no settings, or if settings are
- * missing and no prompt is possible. In both cases, nothing is written.
- */
-async function writeSettings(
-  envFile: string | undefined,
-  from: string | undefined,
-  mayPrompt: boolean,
-  folderMode: number | undefined,
-) {
-  const named = (envFile ?? environment(ENV_FILE_VARIABLE)) || nearestFile();
-  const { envFile: file, file: found } = resolveSettings({ envFile: named }, true);
-  if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
-  const problem = found.problem ?? missingFilePermission(file);
-  if (problem) throw problem;
+interface Outcome {
+  /** The file itself, if the path is a link. */
+  readonly file: string;
+  readonly written: readonly string[];
+  /** Settings that keep their value although the reply contains a different one. */
+  readonly kept: readonly string[];
+  readonly missing: readonly string[];
+  readonly rejected: Readonly<Record<string, string>>;
+  /** The lines that were added to `.gitignore`. */
+  readonly ignored: readonly string[];
+  /** The `.env` that a login in this folder uses instead of the user's own file. */
+  readonly usedHere?: string;
+  readonly passwordHosts: readonly string[];
+  readonly tokenHosts: readonly string[];
+}
 
-  const prompts = mayPrompt && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
-  const isComplete = missingIn(found.values).length === 0;
-  const text = await replyText(from, prompts, isComplete);
-  const reply = readReply(text);
-  const isUseless = reply.values.size + reply.rejected.size === 0;
-  if (from === undefined && isUseless && text.trim() !== "") {
-    say("Found no settings in the reply; enter each setting at the prompt");
+/**
+ * Returns the path of the `.env` to write, and the present settings.
+ *
+ * @param named The file that the command line names. Default: the file that `AUTH_ENV_FILE` names,
+ * or else the nearest `.env`.
+ */
+function openedFile(named: string | undefined): { file: string; settings: Settings } {
+  const envFile = (named ?? environment(ENV_FILE_VARIABLE)) || nearestFile();
+  const settings = resolveSettings({ envFile }, true);
+  const { envFile: file } = settings;
+  if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
+  const problem = settings.file.problem ?? missingFilePermission(file);
+  if (problem) throw problem;
+  return { file, settings };
+}
+
+/** Says which lines and variables were probably meant as settings. */
+function suggest(settings: Settings): void {
+  for (const { problem, fix = "" } of suggestionsOn(settings)) {
+    say(sentenceOf({ problem, fix: fixText(fix) }));
   }
-  if (from !== undefined && isUseless) {
+}
+
+/**
+ * Reads the reply and says what it contains.
+ *
+ * @param from The file with the reply; `-` for standard input. By default, the user pastes the
+ * reply in a terminal, unless the `.env` has all settings.
+ */
+async function readFrom(
+  from: string | undefined,
+  prompts: boolean,
+  before: Values,
+): Promise<Reply> {
+  const isPasted = prompts &&
+    (from === undefined ? missingIn(before).length > 0 : from === "-");
+  if (!isPasted && from === undefined) return readReply("");
+  const text = isPasted
+    ? await readMasked(PASTE, { lines: true })
+    : await readInputText("--from", from ?? "-");
+  const reply = readReply(text);
+  const found = [...reply.values.keys()].join(", ");
+  if (found === "" && reply.rejected.size === 0 && from !== undefined) {
     throw new ConfigError(
       "MISSING_SETTINGS",
       "Cannot find a setting in the reply",
       "write each setting on its own line, such as APP_CLIENT_ID=…, or run platform-auth init without --from",
     );
   }
-  const changes = new Map<string, string>();
+  if (isPasted && text.trim() !== "") say(`Found in the reply: ${found || "no settings"}`);
+  return reply;
+}
+
+/**
+ * Compares the values of the reply with those of the file.
+ *
+ * @param mayReplace Whether a different value may be replaced.
+ */
+function compared(
+  before: Values,
+  values: Values,
+  mayReplace: (name: string) => boolean,
+): { taken: Values; kept: string[] } {
+  const taken = new Map<string, string>();
   const kept: string[] = [];
-  for (const [name, value] of reply.values) {
-    const before = found.values.get(name) ?? "";
-    if (before === value && found.values.has(name)) continue;
-    const replaces = before === "" ||
-      (prompts && agrees(`${name} is set in ${displayPath(file)} and differs. Replace it? [y/N]`));
-    if (replaces) changes.set(name, value);
+  for (const [name, value] of values) {
+    const old = before.get(name);
+    if (old === value) continue;
+    if (!old || mayReplace(name)) taken.set(name, value);
     else kept.push(name);
   }
-  const rejected = new Map(reply.rejected);
-  const missing: string[] = [];
-  const valuesNow = () => new Map([...found.values, ...changes]);
-  for (const setting of missingIn(valuesNow())) {
-    const { name } = setting;
-    const [host] = receivers(valuesNow()).password;
-    const value = prompts ? await promptFor(setting, rejected.get(name), host) : undefined;
-    if (value === undefined) {
-      missing.push(name);
-      continue;
-    }
-    changes.set(name, value);
-    rejected.delete(name);
+  return { taken, kept };
+}
+
+/** Prompts for each of these settings. A setting that the user skips has no answer. */
+async function answersTo(
+  asked: readonly AccountSetting[],
+  { rejected }: Reply,
+  known: Values,
+): Promise<Values> {
+  const answers = new Map<string, string>();
+  for (const setting of asked) {
+    const [host] = receivers(new Map([...known, ...answers])).password;
+    const answer = await promptFor(setting, rejected.get(setting.name), host);
+    if (answer !== undefined) answers.set(setting.name, answer);
   }
-  if (!prompts) refuseWithout(missing, rejected, file, from);
-  const hosts = receivers(valuesNow());
-  // The author of the reply chose the hosts, so the user must see them before any setting is
-  // written.
-  for (const [what, names] of changes.size === 0 ? [] : Object.entries(hosts)) {
+  return answers;
+}
+
+/**
+ * Shows the hosts before any setting is written, because the author of the reply may have chosen
+ * them.
+ */
+function showReceivers(hosts: Receivers): void {
+  for (const [what, names] of Object.entries(hosts)) {
     for (const host of names) {
       say(`The ${what} will be sent to ${host}: check that this is the right host`);
     }
   }
-  const ignored = changes.size === 0 ? [] : await saveSettings(file, changes, folderMode);
-  return {
-    /** The file itself, if the path is a link. */
-    file: resolvedPath(file),
-    written: [...changes.keys()],
-    /** Settings that keep their value although the reply contains a different one. */
-    kept,
-    missing,
-    rejected: Object.fromEntries(rejected),
-    /** The lines that were added to `.gitignore`. */
-    ignored,
-    ...overridden(file),
-    passwordHosts: hosts.password,
-    tokenHosts: hosts.token,
-  };
 }
 
 /** @throws {ConfigError} `ENV_FILE` if the `.env` in the working folder belongs to another user. */
@@ -159,8 +234,13 @@ function globalFile(): string {
   );
 }
 
+interface Receivers {
+  readonly password: string[];
+  readonly token: string[];
+}
+
 /** Returns the hosts to which a client with these settings sends the password and the token. */
-function receivers(lines: ReadonlyMap<string, string>): { password: string[]; token: string[] } {
+function receivers(lines: Values): Receivers {
   const text = (name: SettingName) => lines.get(VARIABLES[name])?.trim() || undefined;
   const host = URL.parse(endpointText({ text }) ?? "")?.host;
   return { password: host ? [host] : [], token: apiHosts(text) };
@@ -175,8 +255,6 @@ function overridden(file: string): { usedHere?: string } {
   const { envFile } = resolveSettings({}, true);
   return envFile === undefined || envFile === file ? {} : { usedHere: envFile };
 }
-
-type Outcome = Awaited<ReturnType<typeof writeSettings>>;
 
 function outcomeText(outcome: Outcome): string {
   const { file, written, kept, missing, rejected, ignored, usedHere } = outcome;
@@ -194,17 +272,8 @@ function outcomeText(outcome: Outcome): string {
   ].join("\n");
 }
 
-async function replyText(
-  from: string | undefined,
-  mayPrompt: boolean,
-  isComplete: boolean,
-): Promise<string> {
-  const isPasted = from === undefined ? !isComplete : from === "-" && Deno.stdin.isTerminal();
-  if (isPasted) return mayPrompt ? await readMasked(PASTE, { lines: true }) : "";
-  return from === undefined ? "" : await readInputText("--from", from);
-}
-
-function missingIn(values: ReadonlyMap<string, string>): AccountSetting[] {
+/** Lists the settings that a login or a call needs, and that have no value. */
+function missingIn(values: Values): AccountSetting[] {
   const has = (name: string) => Boolean(values.get(name)?.trim());
   // AUTH_URL is not needed if other settings determine the token endpoint.
   const isNamed = has("AUTH_REGION") && (values.get("AUTH_PROVIDER") === "aws" ||
@@ -248,14 +317,14 @@ async function promptFor(
   }
 }
 
+/** @throws {ConfigError} `MISSING_SETTINGS` if a setting is missing that a login needs. */
 function refuseWithout(
-  missing: readonly string[],
-  rejected: ReadonlyMap<string, string>,
+  missing: readonly AccountSetting[],
+  { rejected }: Reply,
   file: string,
   from: string | undefined,
 ): void {
-  const optional = ACCOUNT_SETTINGS.filter((it) => it.optional).map(({ name }) => name);
-  const needed = missing.filter((name) => !optional.includes(name));
+  const needed = missing.filter(({ optional }) => !optional).map(({ name }) => name);
   if (needed.length === 0) return;
   const unused = [...rejected].map(([name, why]) => `; ${name} in the reply is not used: ${why}`);
   const problem = `Cannot write ${displayPath(file)}: missing ${needed.join(", ")}, ` +

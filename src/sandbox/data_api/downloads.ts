@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac } from "../node_crypto.ts";
 import { sameText } from "../identity_provider/client_checks.ts";
 import { fileResponse } from "./files.ts";
 import { csvTable } from "./observations.ts";

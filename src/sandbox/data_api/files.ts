@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../node_crypto.ts";
 
 /** A file that the API or the portal's origin serves. */
 export interface FileContent {

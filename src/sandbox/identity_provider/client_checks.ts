@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "../node_crypto.ts";
 import { CLIENT_ID, type SandboxConfig } from "../options.ts";
 import {
   type Fields,

@@ -8,6 +8,7 @@
  */
 import { type Context, Hono, type MiddlewareHandler } from "npm:hono@4.13.19";
 import { deleteCookie, getCookie, setCookie } from "npm:hono@4.13.19/cookie";
+import { TOTP } from "npm:otpauth@9.5.2";
 import account from "./assets/account.css" with { type: "text" };
 import backdrop from "./assets/backdrop.svg" with { type: "text" };
 import client from "./assets/client.js" with { type: "text" };
@@ -16,7 +17,6 @@ import login from "./assets/login.css" with { type: "text" };
 import mark from "./assets/mark.svg" with { type: "text" };
 import theme from "./assets/theme.css" with { type: "text" };
 import token from "./assets/token.css" with { type: "text" };
-import { totpSecondsLeft } from "../identity_provider/challenges/totp.ts";
 import type { ProviderParts } from "../identity_provider/parts.ts";
 import { authenticatorPage, messagesPage } from "./account_pages.ts";
 import { homePage } from "./home_page.ts";
@@ -127,7 +127,8 @@ export function createPortal(
   app.get("/authenticator", signedIn, (context) => {
     const { account, authenticatorSecret } = context.get("session");
     const code = authenticators.shownCode(account, authenticatorSecret);
-    if (code !== undefined) context.header("refresh", String(totpSecondsLeft(now())));
+    const secondsLeft = Math.ceil(TOTP.remaining({ timestamp: now() }) / 1000);
+    if (code !== undefined) context.header("refresh", `${secondsLeft}`);
     return context.html(authenticatorPage(code));
   });
 

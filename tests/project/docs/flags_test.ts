@@ -29,10 +29,10 @@ Deno.test("every flag in the documents is used in a test", () => {
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
     // Tested in tests/project/docs/recipes_test.ts.
     "--allow-run=ssh",
-    // Tested in tests/platform.
-    "--allow-run=git",
     // Tested in tests/settings.
     "--allow-sys=uid",
+    // Tested in tests/settings/secret_file_test.ts, with another folder.
+    "--allow-read=/run/secrets",
     // Tested in tests/project/release.
     "--allow-import=<host>",
   ]);
@@ -94,14 +94,3 @@ for (const command of COMMAND_FLAGS.keys()) {
       assertEquals(await usedPermissions(log), documented.sort());
     }));
 }
-
-Deno.test("fetch names a missing flag in its error", () =>
-  inCliWorld(async ({ run, flagsOf, envFile, signIn }) => {
-    await signIn();
-    for (const flag of flagsOf("fetch")) {
-      await expireToken(envFile);
-      const flags = flagsOf("fetch").filter((each) => each !== flag);
-      const { stderr } = await run(wordsOf("fetch"), { flags });
-      assertMatch(stderr, new RegExp(`${flag.replace(/=.*/, "")}\\b`), `without ${flag}`);
-    }
-  }));

@@ -36,8 +36,8 @@ Deno.test("a build in another folder writes the same bytes", () =>
 
 const FILES = [
   ...["CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "cli.d.ts", "cli.js", "cli.js.map"],
-  ...["deno.json", "mod.d.ts", "mod.js", "mod.js.map", "notebook.d.ts", "notebook.js"],
-  ...["notebook.js.map", "package.json", "redis.d.ts", "redis.js", "redis.js.map"],
+  ...["deno.json", "mod.d.ts", "mod.js", "mod.js.map", "needs_deno.js", "notebook.d.ts"],
+  ...["notebook.js", "notebook.js.map", "package.json", "redis.d.ts", "redis.js", "redis.js.map"],
   ...["sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
 ];
 
@@ -104,7 +104,7 @@ testNeeding(
 
 Deno.test("NOTICE names each bundled package with its license", () => {
   const notice = Deno.readTextFileSync(`${DIST}NOTICE`);
-  for (const name of ["hono", "jose", "zod"]) {
+  for (const name of ["@noble/hashes", "hono", "jose", "otpauth", "zod"]) {
     assertMatch(notice, new RegExp(`^${name}@\\d[^]+?^MIT License|^${name}@\\d[^]+?The MIT`, "m"));
   }
 });
@@ -112,7 +112,7 @@ Deno.test("NOTICE names each bundled package with its license", () => {
 Deno.test("the source maps contain no path outside the project", () => {
   for (const entry of ["mod", "notebook", "redis", "sandbox", "cli"]) {
     const { sources } = JSON.parse(Deno.readTextFileSync(`${DIST}${entry}.js.map`));
-    const known = /^(src\/[\w/.-]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|(npm|node):.+)$/;
+    const known = /^(src\/[\w/.-]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|npm:.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
   }
 });

@@ -97,24 +97,24 @@ const LOCKS: [string, (lock: string) => string, RegExp][] = [
     "lists another integrity",
     (lock) => {
       const { npm, ...rest } = JSON.parse(lock);
-      npm["@redis/client@5.12.1"].integrity = `sha512-${btoa("x".repeat(64))}`;
+      npm["@redis/client@6.3.1"].integrity = `sha512-${btoa("x".repeat(64))}`;
       return JSON.stringify({ ...rest, npm });
     },
-    /^PACKAGE_UNAVAILABLE .* is not the one in the lock file/,
+    /^PACKAGE_UNAVAILABLE .* the lock file does not allow it/,
   ],
   [
     "does not list it",
     (lock) => {
       const { specifiers, npm, ...rest } = JSON.parse(lock);
-      delete specifiers["npm:@redis/client@5.12.1"];
-      delete npm["@redis/client@5.12.1"];
+      delete specifiers["npm:@redis/client@6.3.1"];
+      delete npm["@redis/client@6.3.1"];
       return JSON.stringify({ ...rest, specifiers, npm });
     },
-    /^PACKAGE_UNAVAILABLE .* lock file does not contain the package/,
+    /^PACKAGE_UNAVAILABLE .* the lock file does not allow it/,
   ],
 ];
 testNeeding(noNpm, "a package that is loaded on demand must be in the lock file", async () => {
-  await using source = await fromRegistry({ "@redis/client@5.12.1": REDIS_CLIENT });
+  await using source = await fromRegistry({ "@redis/client@6.3.1": REDIS_CLIENT });
   const script = `
     import { createSession } from ${JSON.stringify(import.meta.resolve("../../../mod.ts"))};
     const session = createSession({

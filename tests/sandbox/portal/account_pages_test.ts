@@ -48,7 +48,9 @@ sandboxTest("the authenticator page accepts a secret or an otpauth:// link", {
   const { body } = await operate(sandbox, "AssociateSoftwareToken", { Session });
   const secret = String(body.SecretCode);
   const address = `otpauth://totp/platform:student?secret=${secret}&issuer=platform`;
-  assertEquals((await paste(`${address}&digits=8`)).status, 422);
+  for (const wrong of [await sandbox.totp(), "password", address.replace("totp", "hotp")]) {
+    assertEquals((await paste(wrong)).status, 422);
+  }
   for (const valid of [` ${secret.toLowerCase()} `, address]) {
     const { status, headers } = await paste(valid);
     assertEquals([status, headers.get("location")], [303, "/authenticator"]);

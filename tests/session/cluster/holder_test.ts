@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../../mod.ts";
-import { newStoreKey } from "../../../src/redis/sealing.ts";
+import { newStoreKey } from "../../support/store_key.ts";
 import { bytesOf, readRequest, writeAll } from "../../support/raw_http.ts";
 import { rawAnswer } from "../../support/tcp_capture.ts";
 import { inFolder, MOD_URL, neededVariables } from "../../support/child_deno.ts";

@@ -1,7 +1,7 @@
 /** Sessions of several machines that share a store. */
 import type { createSession, SessionOptions } from "../../../mod.ts";
 import type { SandboxOptions } from "../../../src/sandbox/mod.ts";
-import { newStoreKey } from "../../../src/redis/sealing.ts";
+import { newStoreKey } from "../../support/store_key.ts";
 import { inFolder } from "../../support/child_deno.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { type Portless, portless, statusOf, type TestOptions } from "../../support/portless.ts";

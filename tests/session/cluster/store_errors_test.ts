@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { sealed, type SessionRecord } from "../../../src/redis/mod.ts";
-import { newStoreKey } from "../../../src/redis/sealing.ts";
+import { newStoreKey } from "../../support/store_key.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { Table } from "../../support/table.ts";
 import { call } from "./in_cluster.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { newStoreKey } from "../../../src/redis/sealing.ts";
+import { newStoreKey } from "../../support/store_key.ts";
 import { makeCertificates, NO_OPENSSL } from "../../support/tls_and_proxy.ts";
 import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
 import { testNeeding } from "../../support/needs.ts";
@@ -81,8 +81,8 @@ Deno.test("a session warns that a store over TLS without a key contains unencryp
     });
     assertEquals(stdout.split("\n"), [
       "STORE_UNREACHABLE",
-      "the tokens are not encrypted in the store at 0.0.0.0:1; set AUTH_STORE_KEY to " +
-      "the output of platform-auth store-key, on all machines",
+      "the tokens are not encrypted in the store at 0.0.0.0:1; set AUTH_STORE_KEY " +
+      "on all machines to the same key, from openssl rand -base64 32",
       "STORE_UNREACHABLE",
       "",
       "",

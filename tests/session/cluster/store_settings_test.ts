@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../../mod.ts";
-import { newStoreKey } from "../../../src/redis/sealing.ts";
+import { newStoreKey } from "../../support/store_key.ts";
 import { inFolder, neededVariables } from "../../support/child_deno.ts";
 import { CLI_PATH } from "../../support/cli_world.ts";
 import { testNeeding } from "../../support/needs.ts";

@@ -1,9 +1,9 @@
+import { Secret, TOTP, URI } from "npm:otpauth@9.5.2";
 import type { Account } from "../../accounts.ts";
 import { addEntry } from "../../records.ts";
-import { authenticatorKey, toBase32, totpCode, totpStep } from "./totp.ts";
 
 interface Authenticator {
-  readonly key: Uint8Array;
+  readonly totp: TOTP;
   /** Whether the user has entered a code of this authenticator. */
   verified: boolean;
   /** The latest step whose code was used. */
@@ -35,13 +35,12 @@ export class Authenticators {
    * never verified.
    */
   associate(account: Account): string {
-    return toBase32(this.#add(account, false).key);
+    return this.#add(account, false).totp.secret.base32;
   }
 
   /** The code that the user's authenticator shows now. */
   code(account: Account): string | undefined {
-    const key = this.#of(account)?.key;
-    return key && totpCode(key, totpStep(this.#now()));
+    return this.#of(account)?.totp.generate({ timestamp: this.#now() });
   }
 
   /**
@@ -50,8 +49,7 @@ export class Authenticators {
    */
   shownCode(account: Account, secret: string | undefined): string | undefined {
     if (secret === undefined) return this.has(account) ? this.code(account) : undefined;
-    const key = authenticatorKey(secret);
-    return key && totpCode(key, totpStep(this.#now()));
+    return totpIn(secret)?.generate({ timestamp: this.#now() });
   }
 
   /**
@@ -60,9 +58,11 @@ export class Authenticators {
   check(account: Account, code: string): CodeCheck {
     const authenticator = this.#of(account);
     if (authenticator === undefined) return "wrong";
-    const now = totpStep(this.#now());
-    const step = [now, now - 1, now + 1].find((each) => totpCode(authenticator.key, each) === code);
-    if (step === undefined) return "wrong";
+    const { totp } = authenticator;
+    const timestamp = this.#now();
+    const drift = totp.validate({ token: code, timestamp, window: 1 });
+    if (drift === null) return "wrong";
+    const step = totp.counter({ timestamp }) + drift;
     if (step <= authenticator.usedStep) return "used";
     authenticator.usedStep = step;
     authenticator.verified = true;
@@ -83,9 +83,20 @@ export class Authenticators {
   }
 
   #add(account: Account, verified: boolean): Authenticator {
-    const key = crypto.getRandomValues(new Uint8Array(32));
-    const authenticator = { key, verified, usedStep: -1 };
+    const totp = new TOTP({ secret: new Secret({ size: 32 }) });
+    const authenticator = { totp, verified, usedStep: -1 };
     addEntry(this.#byUsername, account.username, authenticator);
     return authenticator;
+  }
+}
+
+/** Reads the secret of an authenticator app as people paste it: in base32 or in an otpauth address. */
+export function totpIn(text: string): TOTP | undefined {
+  try {
+    const totp = /^otpauth:/i.test(text) ? URI.parse(text) : new TOTP({ secret: text });
+    // Any short word could be read as base32, too.
+    return totp instanceof TOTP && totp.secret.bytes.length >= 10 ? totp : undefined;
+  } catch {
+    return undefined;
   }
 }

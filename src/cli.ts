@@ -11,7 +11,6 @@
 import { printAnswer, report } from "./cli/output.ts";
 import { answerTo } from "./cli/run.ts";
 import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
-import { linesWritten } from "./platform/log.ts";
 
 /**
  * Advice to log in with the portal's string. The second half is for a process that cannot prompt.
@@ -52,8 +51,6 @@ export async function runCli(args: readonly string[]): Promise<number> {
     return await printAnswer(await answerTo(args, import.meta.url), json);
   } catch (error) {
     return report(error, json, args.includes("--stdin"));
-  } finally {
-    await linesWritten();
   }
 }
 

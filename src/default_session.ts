@@ -3,7 +3,6 @@ import type { DownloadAllOptions, Downloads } from "./api/download/download_all.
 import type { DownloadItem } from "./api/download/items.ts";
 import type { FetchJsonInit } from "./api/fetch_json.ts";
 import type { Diagnosis } from "./show/diagnosis.ts";
-import { displayableSession } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
@@ -146,9 +145,9 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
  * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
- * A GET or HEAD is sent again in two cases: after a 429 or 503, once the time in `Retry-After` has
- * passed, and if no data arrives for `idleTimeoutMs` (default 60 000). There are at most `retries`
- * retries (default 3), within `retryWithinMs` (default 60 000).
+ * After a 429 or 503, a GET or HEAD is sent again, once the time in `Retry-After` has passed: at
+ * most `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
+ * `idleTimeoutMs` (default 300 000), the call fails. All other options go to `fetch`.
  *
  * The result has the type `any` unless the call has a type argument.
  *
@@ -182,13 +181,13 @@ export function fetchJson<T = any>(
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
- * @param file Path or `file:` URL. A file that is not a regular file, such as a pipe, receives the
- * bytes directly.
+ * @param file Path or `file:` URL of a regular file. For a pipe or a device, use
+ * {@linkcode authFetch}.
  * @returns The saved file. A notebook shows it as a card.
  * @throws {ApiError} `API_STATUS` if the API responded with an error; `API_BODY` if the response is
  * not the file, such as a web page, or a 202 because the API is still preparing the file;
- * `API_TIMEOUT` if no data arrived for `idleTimeoutMs`; `DOWNLOAD_BROKEN` if the file is incomplete
- * or does not match its checksum.
+ * `API_TIMEOUT` if no data arrived for `idleTimeoutMs` (default 60 000); `DOWNLOAD_BROKEN` if the
+ * file is incomplete or does not match its checksum.
  * @throws {ConfigError} `FILE_EXISTS` if the file already exists, with `ifExists: "error"`; `FILE`
  * if the file cannot be written.
  * @throws {SessionExpiredError | ProviderError | ConfigError | TypeError} As {@linkcode authFetch}.
@@ -364,8 +363,11 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { configure: _, checkedFetch: __, ...session } = makeSession(options, false);
-  return Object.freeze(displayableSession(session));
+  const { configure: _, checkedFetch: __, readStore: ___, ...session } = makeSession(
+    options,
+    false,
+  );
+  return Object.freeze(session);
 }
 
 /**
@@ -374,4 +376,9 @@ export function createSession(options: SessionOptions = {}): Session {
  */
 export function checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
   return defaultSession().checkedFetch(input, init);
+}
+
+/** Reads the store, if the session is on a server. Used by the command line. */
+export function readStore(): Promise<void> {
+  return defaultSession().readStore();
 }

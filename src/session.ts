@@ -16,7 +16,6 @@ import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
 import { displayPath } from "./platform/paths.ts";
 import { inKernel } from "./errors/advice.ts";
-import { afterLines } from "./platform/log.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
 import { Configuration } from "./session/configuration.ts";
@@ -99,6 +98,8 @@ export interface ConfigurableSession extends Session {
   configure(options: SessionOptions): void;
   /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
   checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
+  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
+  readStore(): Promise<void>;
 }
 
 const DOWNLOAD_OPTIONS = {
@@ -212,15 +213,11 @@ class AccountSession implements ConfigurableSession {
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const { configuration, notices: { clockOffsetMs } } = engine;
+      const { configuration, memory: { clockOffsetMs } } = engine;
       const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+        hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
-        keyDisplay: () => import("./show/key_display.ts"),
-        inLaterCall: (work) =>
-          cancellable("respond()", undefined, async (signal, onApplied) => {
-            const result = await work(signal, engine.isWanted(order));
-            return await this.#finishLogin(engine, order, result, signal, onApplied);
-          }),
+        showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
       });
       return await this.#finishLogin(engine, order, result, signal, onApplied);
     });
@@ -235,7 +232,7 @@ class AccountSession implements ConfigurableSession {
     const signal = requestSignal(input, init);
     // This fast path saves promises, each of which is visible in the benchmark of a single call.
     if (signal === undefined && !inKernel()) {
-      return afterLines(fetchWithToken(this.#engine, input, init));
+      return fetchWithToken(this.#engine, input, init);
     }
     return cancellableResponse(
       "authFetch()",
@@ -300,6 +297,9 @@ class AccountSession implements ConfigurableSession {
     this.#withCurrentSettings().adoptChanges();
     return this.#status();
   };
+
+  readonly readStore: ConfigurableSession["readStore"] = () =>
+    this.#withCurrentSettings().readStore();
 
   readonly doctor: Session["doctor"] = (given = {}) =>
     run("doctor", given, async (signal) => {
@@ -386,8 +386,8 @@ class AccountSession implements ConfigurableSession {
     }
     if (!isKept && this.#engine !== engine) throw accountChanged();
     if (engine.isWanted(order)) {
-      engine.notices.learnClock(clockOffsetMs);
-      engine.notices.replace(notices);
+      engine.memory.learnClock(clockOffsetMs);
+      engine.notices.set(notices);
       const outcome = tokens.source === "portal" ? "portal" : "password";
       engine.world.log?.({ event: "login", outcome });
     }
@@ -462,6 +462,7 @@ async function isUsable(engine: Engine, signal: AbortSignal | undefined): Promis
     const user = engine.settings.text("username");
     const known = tokensOf(engine.current);
     if (known && user !== undefined && !mayBelongTo(known, user)) return false;
+    if (engine.needsLogin) return false;
     await engine.tokens(0, signal);
     return !engine.isRejected;
   } catch (error) {

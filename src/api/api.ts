@@ -18,6 +18,7 @@ export interface Api {
     init: RequestInit,
     signal: AbortSignal,
     onSend: OnSend,
+    attempt: number,
   ): Promise<Response>;
   /**
    * Returns the address of a call.
@@ -37,7 +38,7 @@ export function apiOf(account: ApiAccount): Api {
     get timing() {
       return account.world;
     },
-    fetch: (input, init, signal, onSend) => fetchWithToken(account, input, init, signal, onSend),
+    fetch: (...call) => fetchWithToken(account, ...call),
     addressOf: (input) => addressOfCall(account, input),
     droppedPath: (input) => droppedPath(input, accessOf(account.settings)),
     refreshFailure: () => account.refreshFailure,

@@ -12,6 +12,7 @@ import { directClient, isSafeTransport } from "../platform/transport.ts";
  * Sends one request of a call.
  *
  * @param target The address of the request: another one than that of the call after a redirect.
+ * @param attempt The number of the request, without redirects, for the log.
  */
 export function sendRequest(
   call: PreparedCall,
@@ -19,30 +20,28 @@ export function sendRequest(
   target: string,
   request: string | Request,
   init: RequestInit,
+  attempt: number,
 ): Promise<Response> {
-  const count = call.onSend?.(target, tokens);
+  call.onSend?.(target, tokens);
   const { log } = call.account.world;
   return log
-    ? loggedAttempt(log, call, request, init, target, count)
-    : attempt(call, request, init, target);
+    ? sendLogged(log, call, request, init, target, attempt)
+    : sendOnce(call, request, init, target);
 }
 
-async function loggedAttempt(
+async function sendLogged(
   log: Log,
   call: PreparedCall,
   request: string | Request,
   init: RequestInit,
   target: string,
-  count: number | undefined,
+  attempt: number,
 ): Promise<Response> {
   const { world } = call.account;
-  const isOwnAddress = target === call.address;
-  if (isOwnAddress) call.sent = (call.sent ?? 0) + 1;
-  const attemptNumber = count ?? call.sent ?? 1;
   const started = world.monotonic();
   let result: Pick<RequestEvent, "status" | "error"> = {};
   try {
-    const response = await attempt(call, request, init, target);
+    const response = await sendOnce(call, request, init, target);
     result = { status: response.status };
     return response;
   } catch (error) {
@@ -55,15 +54,15 @@ async function loggedAttempt(
       to: "api",
       method: methodOf(request, init),
       // The API chose the address of a redirect, so the path may contain a secret.
-      url: isOwnAddress ? origin + pathname : `${origin}/…`,
+      url: target === call.address ? origin + pathname : `${origin}/…`,
       ...result,
       milliseconds: Math.round(world.monotonic() - started),
-      attempt: attemptNumber,
+      attempt,
     });
   }
 }
 
-async function attempt(
+async function sendOnce(
   call: PreparedCall,
   request: string | Request,
   init: RequestInit,

@@ -30,6 +30,7 @@ const MAX_REPLACEMENTS = 2;
  * call again, at most twice.
  *
  * @param signal Cancels the call, instead of the signal in `input` or `init`.
+ * @param attempt Which attempt of the caller this is, for the log.
  */
 export async function fetchWithToken(
   given: ApiAccount,
@@ -37,6 +38,7 @@ export async function fetchWithToken(
   init: RequestInit | null | undefined,
   signal?: AbortSignal,
   onSend?: OnSend,
+  attempt = 1,
 ): Promise<Response> {
   let call = prepare(given, input, init, signal, onSend);
   // `prepare()` may have reread the settings. If the account changed, only the new account has the
@@ -50,9 +52,9 @@ export async function fetchWithToken(
     // redirects itself.
     const redirect = call.redirect === "follow" ? "manual" : call.redirect;
     const sent = { ...call.init, headers: withToken(call.headers, tokens), redirect };
-    const first = await sendRequest(call, tokens, address, call.input, sent);
+    const first = await sendRequest(call, tokens, address, call.input, sent, attempt + replaced);
     const response = call.redirect === "follow" && isRedirect(first)
-      ? await followRedirects(call, tokens, sent, first)
+      ? await followRedirects(call, tokens, sent, first, attempt + replaced)
       : first;
     if (response.status !== 401) {
       if (replaced > 0) account.replacementHelped();
@@ -85,12 +87,13 @@ function followRedirects(
   tokens: Tokens,
   init: RequestInit,
   first: Response,
+  attempt: number,
 ): Promise<Response> {
   const { address, input, isRepeatable } = call;
   return follow(
     { address, method: methodOf(input, init), init, isRepeatable },
     first,
-    (target, next) => sendRequest(call, tokens, target, target, next),
+    (target, next) => sendRequest(call, tokens, target, target, next, attempt),
   );
 }
 

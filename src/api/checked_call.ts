@@ -3,6 +3,7 @@ import type { Api } from "./api.ts";
 import { CallErrors, MAX_BODY_LENGTH } from "./call_errors.ts";
 import { CallSecrets } from "./call_secrets.ts";
 import { lenientText } from "./charset.ts";
+import type { OnSend } from "./prepared_call.ts";
 import { type ApiRequest, requestOf } from "./request.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { readUpTo } from "../platform/body.ts";
@@ -20,8 +21,6 @@ export class CheckedCall {
   /** The address of the last request: another one than that of the call after a redirect. */
   sentTo: string;
   #watch: IdleWatch | undefined;
-  /** Number of requests so far, without redirects. */
-  #requests = 0;
 
   /**
    * @param idleMs From `idleTimeout()`.
@@ -40,19 +39,21 @@ export class CheckedCall {
     this.sentTo = this.request.address;
   }
 
-  /** @throws {Stalled} If no response arrives in time. */
-  async send(headers: HeadersInit): Promise<Response> {
+  /**
+   * @param attempt How often the caller has sent this call, for the log.
+   * @throws {Stalled} If no response arrives in time.
+   */
+  async send(headers: HeadersInit, attempt = 1): Promise<Response> {
     this.release();
-    const { input, init, address } = this.request;
+    const { input, init } = this.request;
     const watch = this.#watch = new IdleWatch(this.api.timing, this.idleMs, this.signal);
     try {
-      const sent = this.api.fetch(input, { ...init, headers }, watch.signal, (to, tokens) => {
+      const noteRequest: OnSend = (to, tokens) => {
         this.sentTo = to;
         this.secrets.noteRequest(to, tokens);
         watch.begin();
-        if (to === address) this.#requests++;
-        return this.#requests;
-      });
+      };
+      const sent = this.api.fetch(input, { ...init, headers }, watch.signal, noteRequest, attempt);
       return await unlessAborted(watch.signal, sent);
     } finally {
       watch.pause();

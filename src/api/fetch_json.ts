@@ -9,47 +9,28 @@ import { type Attempt, retry } from "../platform/retry.ts";
 import type { Advice } from "../errors/advice.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import { typeError } from "../errors/errors.ts";
-import { closest } from "../errors/closest.ts";
 
 /** Options of {@linkcode fetchJson}: the options of `fetch`, and options for retries. */
 export interface FetchJsonInit extends RequestInit {
-  /** The number of times to repeat a GET or HEAD after a 429, a 503 or a stall. Default 3. */
+  /** The number of times to repeat a GET or HEAD after a 429 or a 503. Default 3. */
   retries?: number;
   /** Maximum total length of the pauses between requests, in milliseconds. Default 60 000. */
   retryWithinMs?: number;
-  /** Maximum time without data from the API, in milliseconds. Default 60 000; 0 means no limit. */
+  /**
+   * Maximum time without data from the API, in milliseconds. Default 300 000; 0 means no limit. A
+   * call that exceeds it is not repeated, because the API may still be computing the response.
+   */
   idleTimeoutMs?: number;
 }
 
-/** The options that `fetch` does not have. */
+/** The options that `fetch` does not have. All other options go to `fetch`. */
 const OWN_OPTIONS = { retries: "number", retryWithinMs: "number", idleTimeoutMs: "number" };
-
-/** Options for which a misspelled name is an error. */
-const OPTIONS = ["method", "headers", "body", "signal", "redirect", ...Object.keys(OWN_OPTIONS)];
-
-const IN_THE_PATH = "put them into the path: `/v1/stations?${new URLSearchParams({ … })}`";
-const AS_BODY = 'write method: "POST", body: JSON.stringify(…), and the header content-type';
-const AS_TIMEOUT = "write idleTimeoutMs, or signal: AbortSignal.timeout(10_000) for the whole call";
-const AS_RETRIES = "write retries and retryWithinMs";
-
-/** Options of other clients, which `fetch` would ignore, and what to write instead. */
-const HABITS: Readonly<Record<string, string>> = {
-  params: IN_THE_PATH,
-  query: IN_THE_PATH,
-  searchParams: IN_THE_PATH,
-  json: AS_BODY,
-  data: AS_BODY,
-  timeout: AS_TIMEOUT,
-  timeoutMs: AS_TIMEOUT,
-  retry: AS_RETRIES,
-  maxRetries: AS_RETRIES,
-  auth: "leave it out: the token is added for you",
-};
 
 /** Statuses worth a retry: the API is busy or briefly unavailable. */
 const WORTH_A_RETRY = [429, 503];
 /** The longest pause before the first retry. */
 const FIRST_PAUSE_MS = 1_000;
+const DEFAULT_IDLE_MS = 300_000;
 
 /**
  * Sends a call and returns the parsed body of the response; `undefined` for a HEAD request or an
@@ -65,42 +46,37 @@ export async function fetchParsed<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   checkInit(init);
-  const { retries = 3 } = init;
+  const { retries = 3, idleTimeoutMs = DEFAULT_IDLE_MS } = init;
   let { retryWithinMs: leftMs = 60_000 } = init;
-  const call = new CheckedCall(api, input, init, signal, idleTimeout(init.idleTimeoutMs));
+  const call = new CheckedCall(api, input, init, signal, idleTimeout(idleTimeoutMs));
   const headers = new Headers(call.request.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
   const { timing } = api;
 
   /** The pause before the next request; `undefined` if no request follows. */
-  function pauseAfter(attempt: number, refusal?: Response): number | undefined {
-    const waitMs = retryAfterMs(refusal?.headers, timing.now());
+  function pauseAfter(refusal: Response, attempt: number): number | undefined {
+    if (!WORTH_A_RETRY.includes(refusal.status)) return undefined;
+    const waitMs = retryAfterMs(refusal.headers, timing.now());
     const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, timing.random);
-    const mayPass = refusal === undefined || WORTH_A_RETRY.includes(refusal.status);
-    if (!mayPass || !call.request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
+    if (!call.request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
     leftMs -= pauseMs;
     return pauseMs;
   }
 
   try {
     return await retry(timing, signal, async (attempt): Promise<Attempt<T>> => {
-      try {
-        const response = await call.send(headers);
-        if (response.ok) return { done: await parse<T>(call, response) };
-        const pauseMs = pauseAfter(attempt, response);
-        if (pauseMs === undefined) throw await call.refusal(response, attempt);
-        await response.body?.cancel();
-        return { pauseMs, why: `the API responded with ${response.status}` };
-      } catch (error) {
-        if (!(error instanceof Stalled)) throw error;
-        const pauseMs = pauseAfter(attempt);
-        if (pauseMs !== undefined) return { pauseMs, why: error.message };
-        const tried = attempt > 1 ? `, ${attempt} times in a row` : "";
-        const { method, url } = call.request;
-        const problem = `Cannot ${method} ${url} (${error.message}${tried})`;
-        throw call.errors.make("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
-      }
+      const response = await call.send(headers, attempt);
+      if (response.ok) return { done: await parse<T>(call, response) };
+      const pauseMs = pauseAfter(response, attempt);
+      if (pauseMs === undefined) throw await call.refusal(response, attempt);
+      await response.body?.cancel();
+      return { pauseMs, why: `the API responded with ${response.status}` };
     });
+  } catch (error) {
+    if (!(error instanceof Stalled)) throw error;
+    const { method, url } = call.request;
+    const problem = `Cannot ${method} ${url} (${error.message})`;
+    throw call.errors.make("API_TIMEOUT", problem, ["try again in a few minutes", WAIT_LONGER]);
   } finally {
     call.release();
   }
@@ -112,16 +88,6 @@ function checkInit(init: FetchJsonInit): void {
   }
   const { retries, retryWithinMs, idleTimeoutMs } = init;
   checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, OWN_OPTIONS);
-  for (const name of Object.keys(init)) {
-    if (OPTIONS.includes(name)) continue;
-    const instead = Object.hasOwn(HABITS, name) ? HABITS[name] : undefined;
-    const meant = closest(name, OPTIONS);
-    // A name that resembles no known option may be an option of a newer runtime, so `fetch` gets
-    // it.
-    if (instead === undefined && meant === undefined) continue;
-    const hint = instead === undefined ? ` (did you mean "${meant}"?)` : `; ${instead}`;
-    throw typeError(`fetchJson() has no option "${name}"${hint}`);
-  }
   if (![retries ?? 0, retryWithinMs ?? 0].every((count) => count >= 0)) {
     throw typeError("retries and retryWithinMs must be zero or more");
   }

@@ -20,15 +20,13 @@ export interface PreparedCall {
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
   readonly onSend: OnSend | undefined;
-  /** Number of requests sent for this call, without redirects. Only the log needs this number. */
-  sent?: number;
 }
 
 /**
  * Called before each request of a call. Collects the tokens sent, so that a message that quotes the
- * response can withhold these tokens. Returns the number of the request, for the log.
+ * response can withhold these tokens.
  */
-export type OnSend = (address: string, tokens: Tokens) => number;
+export type OnSend = (address: string, tokens: Tokens) => void;
 
 /** Checks a call, and collects what is needed to send it. */
 export function prepare(

@@ -20,6 +20,13 @@ export function isFolder(path: string): ConfigError {
   return cannotSave(path, "it is a folder", "choose a file");
 }
 
+export function notAFile(path: string): ConfigError {
+  return cannotSave(path, "it is not a regular file", [
+    { inProgram: "read the response with authFetch()", inTerminal: "use --output -" },
+    ", and write it there yourself; or choose another file",
+  ]);
+}
+
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
 /**

@@ -4,8 +4,8 @@ import type { DownloadItem } from "../api/download/items.ts";
 
 /**
  * Reads a list of downloads: one path or URL per line, optionally followed by the name under which
- * to save the file in the folder. The default name is the last part of the path. Quotes around an
- * address or a name are removed. Lines that start with `#` are ignored.
+ * to save the file in the folder. The default name is the last part of the path. Lines that start
+ * with `#` are ignored.
  *
  * @param list Path of the list, or `-` for standard input.
  * @throws {UsageError} If a line has no name, or if its name leads out of the folder or to a hidden
@@ -16,10 +16,9 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
   const text = await readInputText("--list", list);
   const lines = new Map<string, number>();
   return text.split(/\r\n?|\n/).flatMap((line, at): DownloadItem[] => {
-    const [, address, rest = ""] = LINE.exec(line.trim()) ?? [];
-    if (address === undefined) return [];
-    const [input, given] = [unquoted(address), unquoted(rest)];
-    const file = given === "" ? nameIn(input) : inside(given);
+    const [, input, name = ""] = /^([^\s#]\S*)\s*(.*)$/s.exec(line.trim()) ?? [];
+    if (input === undefined) return [];
+    const file = name === "" ? nameIn(input) : inside(name);
     if (file === undefined) {
       throw new UsageError(
         `Line ${at + 1} of ${where} points to a hidden file, or to no file in ${folder}`,
@@ -36,17 +35,6 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     lines.set(file, at + 1);
     return [[input, `${folder}/${file}`]];
   });
-}
-
-/** The last group matches any rest, so the pattern never backtracks and stays fast. */
-const LINE = /^((?:"[^"]+"|'[^']+')(?=\s|$)|[^\s#]\S*)\s*(.*)$/s;
-
-/**
- * Removes the quotes around a name. Lists made for other programs need quotes around names with
- * spaces.
- */
-function unquoted(text: string): string {
-  return /^(["'])(.+)\1$/.exec(text)?.[2] ?? text;
 }
 
 /** Characters that at least one system does not allow in file names. */

@@ -7,7 +7,7 @@ import { COMMANDS } from "./commands.ts";
 import { UsageError } from "./output.ts";
 import { noSuch, parse, splitAtName } from "./parse.ts";
 import { closest } from "../errors/closest.ts";
-import { setLogLevel } from "../platform/log.ts";
+import { setVerbose } from "../platform/log.ts";
 import { pathOfUrl } from "../platform/paths.ts";
 
 /**
@@ -48,7 +48,7 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   const given = parse(`platform-auth ${name}`, command, rest);
   if (given.version) return await versionOf(entry);
   if (given.help) return { text: (await import("./help.ts")).helpOf(name, command) };
-  setLogLevel(given.verbose ? "debug" : undefined);
+  setVerbose(given.verbose);
   if (given.envFile !== undefined) {
     const { configure } = await import("../default_session.ts");
     configure({ envFile: given.envFile === "false" ? false : given.envFile });

@@ -1,8 +1,8 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { logsInUnasked, savesUnasked } from "../session/status.ts";
-import { ENV_FILE_VARIABLE } from "../settings/options.ts";
+import { isOver, type SessionStatus } from "../session/status.ts";
+import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 
 /**
  * Logs in without a prompt if there is no valid session and the settings suffice, as in CI, cron
@@ -14,17 +14,22 @@ import { ENV_FILE_VARIABLE } from "../settings/options.ts";
  */
 export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();
-  if (!logsInUnasked(found) || !await isOver()) return;
+  if (!suffice(found.settings) || !isOver(found) && !await isRefused()) return;
   const isNamed = Boolean(envFile ?? environment(ENV_FILE_VARIABLE));
-  if (!savesUnasked(found, isNamed)) configure({ envFile: false });
+  const isSaved = isNamed || Object.values(found.settings).includes("file");
+  if (!isSaved) configure({ envFile: false });
   await login({ strategy: "environment" });
 }
 
-/**
- * Whether a new login is necessary. If a refresh is due, refreshes the session: a login is
- * necessary if the provider refuses.
- */
-async function isOver(): Promise<boolean> {
+/** Whether these settings are enough for a login without a prompt. A store is shared with others. */
+function suffice(settings: SessionStatus["settings"]): boolean {
+  const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
+  return settings[VARIABLES.store] === undefined &&
+    needed.every((name) => settings[name] !== undefined);
+}
+
+/** Refreshes the session if that is due. Returns whether the provider refused the refresh token. */
+async function isRefused(): Promise<boolean> {
   try {
     await accessToken();
     return false;

@@ -134,8 +134,8 @@ async function gather(
 
 function checkRuntime(): Finding {
   const { deno } = Deno.version;
-  const isRecent = deno.localeCompare("2.9.1", undefined, { numeric: true }) >= 0;
+  const isRecent = deno.localeCompare("2.9.6", undefined, { numeric: true }) >= 0;
   const ability = inKernel() || Deno.stdin.isTerminal() ? "can" : "cannot";
   const message = fixText([`Deno ${deno}: `, { call: "login" }, ` ${ability} prompt`]);
-  return isRecent ? ok(message) : fail(message, "upgrade to Deno 2.9.1 or later");
+  return isRecent ? ok(message) : fail(message, "upgrade to Deno 2.9.6 or later");
 }

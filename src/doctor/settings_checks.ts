@@ -29,18 +29,12 @@ export const SETTINGS_CHECKS: Checks = {
     return ok(lists.join("; "));
   },
 
-  // Suggests settings that were probably meant, except those that the check "settings" already
-  // suggests.
-  "settings to check": async ({ configuration: { settings }, fault }) => {
+  // Suggests settings that were probably meant.
+  "settings to check": async ({ configuration: { settings } }) => {
     const { suggestionsOn } = await import("../settings/suggestions.ts");
-    const isMissing = fault?.code === "MISSING_SETTINGS" || fault?.code === "UNTRUSTED_ORIGIN";
-    const missing = isMissing ? fault.settings : undefined;
-    const untold = suggestionsOn(settings).filter(({ about }) =>
-      missing === undefined || (about !== undefined && !missing.includes(about))
-    );
     const { notes, rivalNames, trust: { withheld } } = settings;
     const rest = notes.filter((note) => note !== withheld);
-    return warnOf([...new Set([...(rivalNames ? [rivalNames] : []), ...rest, ...untold])]);
+    return warnOf([...(rivalNames ? [rivalNames] : []), ...rest, ...suggestionsOn(settings)]);
   },
 
   // Says which hosts receive the secrets, and where each host is named.

@@ -96,8 +96,7 @@ export async function checkStore(
   });
   const tokens = tokensOf(memory.current);
   if (failure instanceof AuthError) return { finding: failed(failure), tokens };
-  const warnings = session.notices.all.filter(({ level }) => level === "warning");
-  const finding = warnOf(warnings, "reachable, but ") ??
+  const finding = warnOf(session.notices.all, "reachable, but ") ??
     ok(`reachable, with ${tokens ? "a" : "no"} session`);
   return { finding, tokens };
 }

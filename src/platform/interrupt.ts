@@ -1,7 +1,6 @@
 import { callSite, showCaller } from "../errors/stack.ts";
 import { AuthError } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "./abort.ts";
-import { linesWritten } from "./log.ts";
 import { inKernel } from "../errors/advice.ts";
 
 /**
@@ -44,8 +43,6 @@ export async function cancellable<T>(
     throw error;
   } finally {
     unlisten?.();
-    const lines = linesWritten();
-    if (lines) await lines;
   }
 }
 

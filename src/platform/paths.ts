@@ -106,3 +106,8 @@ export function displayPath(envFile: string | undefined): string {
   }
   return envFile;
 }
+
+/** Removes the separator at the end of a folder, unless the folder is a root. */
+export function withoutSlash(folder: string): string {
+  return folder.replace(/(?<=[^:])[\\/]$/, "");
+}

@@ -1,4 +1,4 @@
-import { Pauses } from "./pauses.ts";
+import { pause } from "./pauses.ts";
 import type { Timing } from "./world.ts";
 
 /**
@@ -15,22 +15,16 @@ export type Attempt<T> =
  *
  * @param attempt Makes one attempt. Its argument is the number of the attempt, starting at 1.
  * @param signal Ends the loop between two attempts. The signal's reason is then thrown.
- * @param pauses Shows the pauses. Pass the same object to simultaneous loops that show one common
- * progress line.
  */
 export async function retry<T>(
   timing: Timing,
   signal: AbortSignal | undefined,
   attempt: (count: number) => Promise<Attempt<T>>,
-  pauses: Pauses = new Pauses(timing),
 ): Promise<T> {
   for (let count = 1;; count++) {
     signal?.throwIfAborted();
     const result = await attempt(count);
-    if ("done" in result) {
-      pauses.endStretch();
-      return result.done;
-    }
-    if (result.pauseMs > 0) await pauses.pause(result.pauseMs, result.why, signal);
+    if ("done" in result) return result.done;
+    await pause(timing, result.pauseMs, result.why, signal);
   }
 }

@@ -6,7 +6,6 @@ import { PASSWORD_FLOW } from "./requests.ts";
 import type { IssuedChallenge } from "./protocol.ts";
 import { typeError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
-import { shortened } from "../errors/lines.ts";
 import { parsedJson } from "../platform/json.ts";
 import { withoutOuterBreaks } from "../platform/secret.ts";
 
@@ -42,8 +41,6 @@ interface StepKind {
   readonly replacesPassword?: true;
 }
 
-/** Maximum length of a question shown to the user, in characters. */
-const MAX_QUESTION_LENGTH = 1_000;
 export const APP_CODE = "SOFTWARE_TOKEN_MFA_CODE";
 
 function sentCode(name: string, way: string): StepKind {
@@ -113,7 +110,7 @@ const STEPS: Readonly<Record<string, StepKind>> = {
       const shown = Object.entries(parameters)
         .filter(([name]) => !OF_EVERY_STEP.includes(name))
         .map(([name, value]) => `${name}: ${value}`).join(", ");
-      const question = shown ? ` (${shortened(shown, MAX_QUESTION_LENGTH)})` : "";
+      const question = shown ? ` (${shown})` : "";
       const prompt = `Answer to the provider's question${question}:`;
       // Only the provider knows whether the answer is a secret, so the input is hidden.
       return [{ name: "ANSWER", prompt, secret: true }];
@@ -190,18 +187,16 @@ function listIn(text: string | undefined): string[] {
 }
 
 /**
- * Checks the answers and tidies them.
+ * Checks the answers of `onChallenge` and tidies them.
  *
- * @param takes The beginning of an error message about the answers, such as "respond() takes".
  * @throws {TypeError} If the answers do not match what the step asks for.
  */
 export function checkAnswers(
   given: unknown,
   asks: readonly ChallengeAsk[],
-  takes: string,
 ): Readonly<Record<string, string>> {
   const wanted = asks.map(({ name }) => name);
-  const rule = `${takes} { ${wanted.join(", ")} }`;
+  const rule = `onChallenge must return { ${wanted.join(", ")} }`;
   const isObject = typeof given === "object" && given !== null;
   // A misplaced secret may be among the unknown names, so these names are not quoted.
   if (!isObject || Object.keys(given).some((each) => !wanted.includes(each))) {

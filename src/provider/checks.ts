@@ -124,7 +124,7 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
     return data ? { kind: "tokens", tokens: tokensIn(data.AuthenticationResult) } : misfit(error);
   }
   if (fields?.ChallengeName) {
-    const name = z.string().check(z.minLength(1), z.maxLength(200));
+    const name = z.string().check(z.minLength(1));
     const { data, error } = z.safeParse(z.object({ ChallengeName: name }), fields);
     if (!data) return misfit(error);
     return { ...challengeIn(sent, data.ChallengeName, fields.ChallengeParameters), session };
@@ -173,12 +173,6 @@ function secretIn(value: unknown): Secret | undefined {
   return typeof value === "string" && VISIBLE_ASCII.test(value) ? new Secret(value) : undefined;
 }
 
-/**
- * Maximum number of parameters that are kept. No step has so many, and an error that showed more
- * would be unreadable.
- */
-const MAX_PARAMETERS = 30;
-
 function challengeIn(
   { secrets }: Sent,
   name: string,
@@ -186,7 +180,7 @@ function challengeIn(
 ): Omit<IssuedChallenge, "session"> {
   const parameters = isObject(given) ? given : {};
   const quote = (text: string, length: number) => quoted(text, secrets, length);
-  const shown = Object.entries(parameters).slice(0, MAX_PARAMETERS).map(([each, value]) => [
+  const shown = Object.entries(parameters).map(([each, value]) => [
     quote(each, 100),
     quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
   ]);

@@ -36,7 +36,7 @@ export async function confirmDevice(
   const password = new Secret(crypto.getRandomValues(new Uint8Array(40)).toBase64());
   const verifier = await deviceVerifier(device, password, newSalt());
   const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
-  const { outcome } = await send(request, world, limitMs, { signal, isBestEffort: true });
+  const { outcome } = await send(request, world, limitMs, { signal });
   return outcome.kind === "refused" ? outcome.seen : undefined;
 }
 

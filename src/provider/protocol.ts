@@ -1,3 +1,10 @@
+/**
+ * Requests to the identity provider, and the outcomes of its responses.
+ *
+ * In this folder and in the sandbox, a section such as 4.1 is one of the document "Token Issuance for
+ * the Data Platform API". That document describes logins and refreshes; all other operations, and
+ * what it leaves open, follow the public protocol with the same operation names.
+ */
 import type { ChallengeErrorCode, ProviderErrorCode } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
 import type { Secret } from "../platform/secret.ts";

@@ -9,6 +9,7 @@ import {
   VARIABLES,
 } from "../settings/options.ts";
 import { dialectOf } from "../settings/endpoint.ts";
+import { whyNoSettings } from "../settings/no_settings.ts";
 import { DOING, type ProviderRequest } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
@@ -82,7 +83,7 @@ async function resolve(
     if (SETTING_RULES[name].required && settings.text(name) === undefined) missing.push(name);
   }
   if (needsCredentials) missing.push(...missingCredentials(settings));
-  if (missing.length > 0) return await missingSettings(missing, settings);
+  if (missing.length > 0) return missingSettings(missing, settings);
 
   const checks = await importChecks();
   if (checks === undefined) return PACKAGE_UNAVAILABLE;
@@ -152,54 +153,48 @@ function missingCredentials(settings: Settings): SettingName[] {
   return missing.length < 2 ? missing : missing.filter((name) => name !== settings.unusedHalf);
 }
 
-async function missingSettings(
-  missing: readonly SettingName[],
-  settings: Settings,
-): Promise<SettingsFault> {
-  const { problem: unreadable } = settings.file;
-  const names = missing.map((name) =>
-    name === "authUrl"
-      ? "AUTH_URL (or AUTH_REGION, AUTH_PROVIDER_HOST and AUTH_PROVIDER_DOMAIN)"
-      : VARIABLES[name]
-  );
-  const problems = [`missing ${names.join(", ")}`];
-  const steps: string[] = [];
-  const { withheld } = settings.trust;
+/** Says which settings are missing, why a file that may have them is not used, and what to do. */
+function missingSettings(missing: readonly SettingName[], settings: Settings): SettingsFault {
+  const { envFile, file, foreignFiles, trust: { withheld } } = settings;
   const isWithheld = missing.includes("authUrl") &&
     ENDPOINT_NAMES.some((name) => withheld?.names.includes(name));
-  if (withheld && isWithheld) {
-    problems.push(withheld.problem);
-    steps.push(withheld.fix);
-  }
-  if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
-    steps.push("the environment could not be read without --allow-env");
-  }
-  const { suggestionsFor } = await import("../settings/suggestions.ts");
-  const suggestions: Advice[] = suggestionsFor(settings, missing);
-  for (const { problem, fix } of unreadable ? [unreadable, ...suggestions] : suggestions) {
-    problems.push(problem);
-    if (fix) steps.push(fixText(fix));
-  }
-  // The support channel provides all settings except user name and password.
-  const bySupport = missing.some((name) =>
-    name !== "username" && name !== "password" && !(isWithheld && name === "authUrl")
-  );
-  const byInit = bySupport ? " (platform-auth init does this)" : "";
-  const place = settings.envFile === undefined ? "" : `in ${settings.envFile}${byInit}, `;
-  const ticket = bySupport
-    ? ". The app client id, its secret and the user pool id belong to your subscription: open a " +
-      "ticket with its support channel to obtain them"
-    : "";
-  if (!isWithheld || missing.length > 1) {
-    const or = settings.location.kind === "new" ? "or " : "";
-    steps.push(`${or}set the missing values ${place}in the environment or as an option${ticket}`);
-  }
+  const unusable = [...(withheld && isWithheld ? [withheld] : []), file.problem, ...foreignFiles]
+    .filter((each) => each !== undefined);
+  const searched = unusable.length === 0 ? whyNoSettings(settings)?.problem : undefined;
+  const hasEnvironment = ["AUTH_URL", "USERNAME"].every(mayUseVariable);
+
+  const unset = missing.filter((name) => !(isWithheld && name === "authUrl"));
+  const isBySupport = unset.some((name) => name !== "username" && name !== "password");
+  const inFile = isBySupport ? `in ${envFile} (platform-auth init does this)` : `in ${envFile}`;
+  const places = `${envFile === undefined ? "" : `${inFile}, `}in the environment or as an option`;
+
+  const problems = [
+    `missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`,
+    ...unusable.map(({ problem }) => problem),
+    searched,
+    hasEnvironment ? undefined : "the environment could not be read without --allow-env",
+  ];
+  const steps = [
+    ...unusable.map(({ fix = "" }) => fixText(fix)),
+    unset.length === 0 ? undefined : `set the missing values ${places}`,
+    isBySupport ? BY_SUPPORT : undefined,
+  ];
   return {
     code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",
     settings: missing,
-    problem: problems.join("; "),
-    fix: steps.join("; "),
+    problem: problems.filter((each) => each !== undefined).join("; "),
+    fix: steps.filter((each) => each !== undefined).join("; "),
   };
+}
+
+const BY_SUPPORT = "the app client id, its secret and the user pool id belong to your " +
+  "subscription: open a ticket with its support channel to obtain them";
+
+/** The variables that can set a missing setting. */
+function namesOf(name: SettingName, settings: Settings): string {
+  const dialect = dialectOf(settings);
+  const needsOnlyRegion = name === "authUrl" && dialect?.host && dialect.domain;
+  return needsOnlyRegion ? "AUTH_URL (or AUTH_REGION)" : VARIABLES[name];
 }
 
 function invalidSettings(

@@ -4,8 +4,8 @@ import type { ProviderRequest, ProviderResponse, RefusalCode } from "./protocol.
 
 /**
  * A refusal by the provider and its meaning. To support another refusal, add a row to {@linkcode
- * REFUSALS}. The row determines the code, the advice, and whether to try again. The API document
- * describes no errors (section 7), so names and messages are those of the real service.
+ * REFUSALS}. The row determines the code, the advice, and whether to try again. Names and messages
+ * are those of the real service.
  */
 export interface Refusal {
   /** Names of the error. Default: any name. */

@@ -7,7 +7,7 @@ import { computeSecretHash } from "./secret_hash.ts";
 /** The flow that an app client must allow for a login. */
 export const PASSWORD_FLOW = "USER_PASSWORD_AUTH";
 
-/** Makes the USER_PASSWORD_AUTH request (sections 2.1 and 5.2.2). */
+/** Makes the USER_PASSWORD_AUTH request (section 2.1). */
 export async function passwordRequest(
   provider: Provider,
   username: string,
@@ -24,7 +24,7 @@ export async function passwordRequest(
 }
 
 /**
- * Makes the REFRESH_TOKEN_AUTH request (sections 2.1 and 5.2.3).
+ * Makes the REFRESH_TOKEN_AUTH request (section 2.1).
  *
  * @param hashFor The name for SECRET_HASH; `undefined` for the variant without the hash.
  */
@@ -48,8 +48,8 @@ export async function refreshRequest(
 }
 
 /**
- * Makes the refresh request of services that issue a new refresh token with every refresh. The API
- * document does not describe this request, which contains the client secret itself.
+ * Makes the refresh request of services that issue a new refresh token with every refresh. It
+ * contains the client secret itself.
  */
 export function rotatingRefreshRequest(
   provider: Provider,
@@ -65,8 +65,7 @@ export function rotatingRefreshRequest(
 }
 
 /**
- * Makes the request that confirms the device of a login. The API document does not describe this
- * request.
+ * Makes the request that confirms the device of a login.
  *
  * @param verifier The values that the provider stores instead of the device's password.
  */
@@ -86,19 +85,13 @@ export function confirmDeviceRequest(
   return request(provider, "device", "ConfirmDevice", body, [accessToken, deviceKey]);
 }
 
-/**
- * Makes the request that revokes a refresh token. The API document does not describe this request,
- * which contains the client secret itself.
- */
+/** Makes the request that revokes a refresh token. It contains the client secret itself. */
 export function revokeRequest(provider: Provider, refreshToken: Secret): ProviderRequest {
   const body = { Token: refreshToken.reveal(), ...clientFields(provider) };
   return request(provider, "sign-out", "RevokeToken", body, [refreshToken]);
 }
 
-/**
- * Makes the request that ends all sessions of the account, on all devices. The API document does
- * not describe this request.
- */
+/** Makes the request that ends all sessions of the account, on all devices. */
 export function globalSignOutRequest(
   provider: Provider,
   accessToken: Secret,

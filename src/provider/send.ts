@@ -1,20 +1,13 @@
 /**
- * Every request to the identity provider is sent here. `requests.ts` and `token_request.ts` build
- * requests, `checks.ts` validates responses, and `refusals.ts` explains refusals.
+ * Sends requests to the identity provider: whether to send at all, and when to send again.
+ * `requests.ts` and `token_request.ts` build the requests, `exchange.ts` makes one attempt,
+ * `checks.ts` validates responses, and `refusals.ts` explains refusals.
  */
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
-import { readUpTo } from "../platform/body.ts";
-import { directClient, networkReason } from "../platform/transport.ts";
-import {
-  DOING,
-  type Outcome,
-  type ProviderRequest,
-  type ProviderResponse,
-  type Refused,
-} from "./protocol.ts";
-import { isTransient, missingPermission } from "../errors/errors.ts";
+import { DOING, type Outcome, type ProviderRequest, type RefusalCode } from "./protocol.ts";
+import { exchange, mustNotRepeat } from "./exchange.ts";
+import type { Hold } from "./hold.ts";
 import { loadChecks } from "./provider.ts";
-import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
 
@@ -39,16 +32,8 @@ export interface SendOptions {
    * Whether any caller is still waiting. If not, no further request is sent. Default: always true.
    */
   isWanted?(): boolean;
-  /**
-   * Whether the caller can do without the result. If so, a Retry-After in the response does not
-   * delay later calls. Default: false.
-   */
-  readonly isBestEffort?: boolean;
-}
-
-/** Whether the provider could count a repeated request as another wrong password or code. */
-function mustNotRepeat({ flow }: ProviderRequest): boolean {
-  return flow === "login" || flow === "challenge";
+  /** The session's hold. Default: none, for a request that the session can do without. */
+  readonly hold?: Hold | undefined;
 }
 
 const MAX_ATTEMPTS = 4;
@@ -58,34 +43,11 @@ const MAX_ATTEMPTS = 4;
  */
 const FIRST_PAUSE_MS = 200;
 const FIRST_PAUSE_THROTTLED_MS = 1_000;
-/** Maximum size of a response. The response to a login is a few kilobytes long. */
-const MAX_RESPONSE_BYTES = 1_048_576;
-/**
- * When a stopped process resumes, the time limit may have passed while an unread response was
- * waiting. This pause after the timer lets the response be read first, so that a new refresh token
- * is not lost.
- */
-const GRACE_MS = 100;
-/** Maximum time for which a Retry-After delays later calls. */
-const MAX_HOLD_MS = 900_000;
-
-/**
- * Deno 2.7 to 2.9.5 silently resends a text body when any connection drops, but never a Blob. Other
- * versions get a text body, which they send faster than a Blob.
- */
-const RESENDS_TEXT = /^2\.([78]\.|9\.[0-5]$)/.test(Deno.version.deno);
-
-/**
- * The time from which each endpoint accepts requests again. Tests have their own clocks, so the
- * times are kept separately for each monotonic clock.
- */
-const holds = new WeakMap<() => number, Map<string, number>>();
 
 /**
  * Sends a request and reads the response. After a transient failure, repeats the request with
- * jittered backoff within the time limit. Sends nothing until a Retry-After has passed, even if an
- * earlier call received it. A login or an answer to a challenge is repeated only if the provider
- * certainly did not check the password or the code. Does not follow redirects.
+ * jittered backoff within the time limit. A login or an answer to a challenge is repeated only if
+ * the provider certainly did not check the password or the code.
  *
  * @param limitMs Time limit for all attempts together.
  * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing could be sent.
@@ -94,151 +56,102 @@ export async function send(
   request: ProviderRequest,
   world: World,
   limitMs: number,
-  { signal, isWanted = () => true, isBestEffort = false }: SendOptions,
+  options: SendOptions,
 ): Promise<SendResult> {
+  const { signal, isWanted = () => true, hold } = options;
   const { readResponse } = await loadChecks(DOING[request.flow]);
-  const started = world.monotonic();
-  const leftMs = () => limitMs - (world.monotonic() - started);
+  const unsent = whyNotSent(request, world, limitMs, options);
+  if (unsent) return unsent;
+
+  const end = world.monotonic() + limitMs;
+  const leftMs = () => end - world.monotonic();
   // If refresh tokens rotate, a response that is not read ends the session. The first attempt of a
   // refresh therefore gets most of the time.
   const attemptMs = mustNotRepeat(request) ? limitMs : Math.max(limitMs * 0.6, 1_000);
-  const hold = holds.get(world.monotonic) ?? new Map<string, number>();
-  holds.set(world.monotonic, hold);
-  const holdMs = (hold.get(request.url.href) ?? -Infinity) - started;
-  const unsent = (refused: Pick<Refused, "code" | "seen">): SendResult => ({
-    outcome: { kind: "refused", repeatable: true, ...refused },
-    attempts: 0,
-    sentAt: world.now(),
-    sentAtMonotonic: started,
-  });
-  if (limitMs <= 0) {
-    return unsent({ code: "TIMEOUT", seen: "the time limit had passed, so nothing was sent" });
-  }
-  if (holdMs > 0) {
-    const seen =
-      `${request.url.host} asked for a pause that has not passed yet, so nothing was sent`;
-    const retryAfterSeconds = Math.ceil(holdMs / 1_000);
-    return { ...unsent({ code: "THROTTLED", seen }), retryAfterSeconds };
-  }
   let last: SendResult | undefined;
-  return await retry<SendResult>(world, signal, async (attempts) => {
-    if (!isWanted()) {
-      if (last) return { done: last };
-      throw new DOMException("No caller waits for the response", "AbortError");
-    }
-    const sentAt = world.now();
-    const sentAtMonotonic = world.monotonic();
-    const response = await sendOnce(request, world, Math.min(attemptMs, leftMs()), signal);
-    const [outcome, headers] = "kind" in response
-      ? [response, undefined]
-      : [readResponse(request, response), response.headers];
-    world.log?.({
-      event: "request",
-      to: "provider",
-      flow: request.flow,
-      method: "POST",
-      url: request.url.origin + request.url.pathname,
-      ...("kind" in response ? {} : { status: response.status }),
-      ...(signal?.aborted
-        ? { error: "canceled" }
-        : outcome.kind === "refused"
-        ? { error: outcome.code }
-        : {}),
-      milliseconds: Math.round(world.monotonic() - sentAtMonotonic),
-      attempt: attempts,
-    });
-    signal?.throwIfAborted();
-    const serverDate = Date.parse(headers?.get("date") ?? "");
-    const waitMs = retryAfterMs(headers, world.now());
-    last = {
-      outcome,
-      attempts,
-      sentAt,
-      sentAtMonotonic,
-      clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
-      retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
-    };
+  return await retry<SendResult>(world, signal, async (count) => {
+    if (last && !isWanted()) return { done: last };
+    const ms = Math.min(attemptMs, leftMs());
+    last = await attempt(request, world, ms, count, signal, readResponse);
+    const { outcome } = last;
     if (outcome.kind !== "refused") return { done: last };
-    const firstMs = outcome.code === "THROTTLED" ? FIRST_PAUSE_THROTTLED_MS : FIRST_PAUSE_MS;
-    const pauseMs = pauseBeforeRetryMs(waitMs, attempts, firstMs, world.random);
-    const mayRepeat = outcome.repeatable && attempts < MAX_ATTEMPTS && pauseMs < leftMs();
+    const pauseMs = pauseAfter(last, outcome.code, world);
+    const mayRepeat = outcome.repeatable && count < MAX_ATTEMPTS && pauseMs < leftMs();
     if (mayRepeat && isWanted()) return { pauseMs, why: outcome.seen };
-    if (waitMs !== undefined && isTransient(outcome.code) && !isBestEffort) {
-      hold.set(request.url.href, world.monotonic() + Math.min(waitMs, MAX_HOLD_MS));
-    }
+    hold?.startAfter(last, world);
     return { done: last };
   });
 }
 
-async function sendOnce(
+/** Returns a refusal if the request must not be sent. */
+function whyNotSent(
+  { url }: ProviderRequest,
+  world: World,
+  limitMs: number,
+  { isWanted, hold }: SendOptions,
+): SendResult | undefined {
+  const refused = (code: RefusalCode, why: string): SendResult => ({
+    outcome: { kind: "refused", code, seen: `${why}, so nothing was sent` },
+    attempts: 0,
+    sentAt: world.now(),
+    sentAtMonotonic: world.monotonic(),
+  });
+  if (limitMs <= 0) return refused("TIMEOUT", "the time limit had passed");
+  if (isWanted?.() === false) return refused("TIMEOUT", "no caller waits for the response");
+  const heldMs = hold?.leftMs(world) ?? 0;
+  if (heldMs <= 0) return undefined;
+  const throttled = refused("THROTTLED", `${url.host} asked for a pause that has not passed yet`);
+  return { ...throttled, retryAfterSeconds: Math.ceil(heldMs / 1_000) };
+}
+
+/** Makes one attempt and logs it. */
+async function attempt(
   request: ProviderRequest,
   world: World,
   limitMs: number,
+  count: number,
   signal: AbortSignal | undefined,
-): Promise<ProviderResponse | Refused> {
-  const controller = new AbortController();
-  const stop = () => controller.abort();
-  // setTimeout() is not used: its first use in a process takes longer than a request.
-  const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
-  const stopTimer = onAbort(timer, () => onAbort(world.timeout(GRACE_MS), stop));
-  const stopListening = onAbort(signal, stop);
-  // The runtime silently repeats a request whose reused connection drops, so connections are not
-  // reused.
-  const options = { poolMaxIdlePerHost: 0 };
-  const client = world.fetch === undefined
-    ? directClient(request.url, options) ?? Deno.createHttpClient(options)
-    : undefined;
-  const body = request.body.reveal();
-  try {
-    const response = await unlessAborted(
-      controller.signal,
-      (world.fetch ?? fetch)(request.url, {
-        method: "POST",
-        headers: request.headers,
-        body: RESENDS_TEXT && world.fetch === undefined ? new Blob([body]) : body,
-        redirect: "manual",
-        signal: controller.signal,
-        ...(client && { client }),
-      }),
-    );
-    const { bytes } = await readUpTo(
-      response.body,
-      MAX_RESPONSE_BYTES,
-      (piece) => unlessAborted(controller.signal, piece),
-    );
-    const { status, headers } = response;
-    return { status, headers, text: new TextDecoder().decode(bytes) };
-  } catch (error) {
-    return failure(request, timer.aborted, error);
-  } finally {
-    stopTimer();
-    stopListening();
-    client?.close();
-  }
+  readResponse: typeof import("./checks.ts").readResponse,
+): Promise<SendResult> {
+  const sentAt = world.now();
+  const sentAtMonotonic = world.monotonic();
+  const response = await exchange(request, world, limitMs, signal);
+  const [outcome, headers] = "kind" in response
+    ? [response, undefined]
+    : [readResponse(request, response), response.headers];
+  const code = outcome.kind === "refused" ? outcome.code : undefined;
+  const error = signal?.aborted ? "canceled" : code;
+  world.log?.({
+    event: "request",
+    to: "provider",
+    flow: request.flow,
+    method: "POST",
+    url: request.url.origin + request.url.pathname,
+    ...(response.status !== undefined && { status: response.status }),
+    ...(error !== undefined && { error }),
+    milliseconds: Math.round(world.monotonic() - sentAtMonotonic),
+    attempt: count,
+  });
+  signal?.throwIfAborted();
+  const serverDate = Date.parse(headers?.get("date") ?? "");
+  const waitMs = retryAfterMs(headers, world.now());
+  return {
+    outcome,
+    attempts: count,
+    sentAt,
+    sentAtMonotonic,
+    clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
+    retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+  };
 }
 
-/** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
-function failure(
-  request: ProviderRequest,
-  timedOut: boolean,
-  error: unknown,
-): Refused {
-  const host = request.url.host;
-  if (error instanceof Deno.errors.NotCapable) {
-    throw missingPermission(`reach the identity provider at ${host}`, `--allow-net=${host}`);
-  }
-  const mayRepeat = !mustNotRepeat(request);
-  if (timedOut) {
-    const seen = `no response from ${host}`;
-    return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
-  }
-  const { mayPass, isUnsent, words, fix } = networkReason(error);
-  return {
-    kind: "refused",
-    code: "UNREACHABLE",
-    repeatable: mayPass && (isUnsent || mayRepeat),
-    seen: `${host}: ${words}`,
-    advice: fix === undefined ? undefined : { fix },
-    cause: error,
-  };
+/** Returns the pause before the next attempt, in milliseconds. */
+function pauseAfter(
+  { attempts, retryAfterSeconds }: SendResult,
+  code: RefusalCode,
+  { random }: World,
+): number {
+  const firstMs = code === "THROTTLED" ? FIRST_PAUSE_THROTTLED_MS : FIRST_PAUSE_MS;
+  const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
+  return pauseBeforeRetryMs(askedMs, attempts, firstMs, random);
 }

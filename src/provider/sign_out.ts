@@ -27,14 +27,10 @@ export interface SignOutResult {
    * Where the session was ended: only on this computer, also at the provider, or on all devices.
    */
   readonly ended: "here" | "provider" | "everywhere";
-  /**
-   * What was ended at the provider, or why nothing was ended. The text is the end of a sentence; it
-   * is absent if there is nothing to report.
-   */
-  readonly text?: string;
+  /** Why the provider ended less than it was asked to. The text is the end of a sentence. */
+  readonly problem?: string;
 }
 
-const ACCESS_TOKEN_STAYS = "the access token cannot be revoked and stays valid until it expires";
 const NOT_TO_FOUND_HOST =
   "not on other devices: a portal token is not sent to the AUTH_URL of a .env that was found, unless " +
   `${ENV_FILE_VARIABLE} specifies the file`;
@@ -56,25 +52,26 @@ export async function endAtProvider(
   const sessions = newestOfEach(held);
   if (sessions.length === 0) {
     return everywhere
-      ? { ended: "here", text: "not on other devices: the request needs a token, and none is left" }
+      ? {
+        ended: "here",
+        problem: "not on other devices: the request needs a token, and none is left",
+      }
       : { ended: "here" };
   }
-  if (!everywhere && !sessions.some(isRenewable)) {
-    return { ended: "here", text: ACCESS_TOKEN_STAYS };
-  }
+  // An access token cannot be revoked: it stays valid until it expires.
+  if (!everywhere && !sessions.some(isRenewable)) return { ended: "here" };
   try {
     const provider = await resolveProvider("sign-out", settings);
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
-    const bestEffort = { signal, isBestEffort: true } as const;
 
     const whyNot = async (request: ProviderRequest): Promise<string | undefined> => {
-      const { outcome } = await send(request, world, leftMs(), bestEffort);
+      const { outcome } = await send(request, world, leftMs(), { signal });
       return outcome.kind === "refused" ? outcome.seen : undefined;
     };
 
     const endHere = async (tokens: Tokens): Promise<Ended> => {
-      if (!isRenewable(tokens)) return { ended: "here", problems: [ACCESS_TOKEN_STAYS] };
+      if (!isRenewable(tokens)) return { ended: "here", problems: [] };
       const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
       return problem === undefined
         ? { ended: "provider", problems: [] }
@@ -85,14 +82,14 @@ export async function endAtProvider(
     const endEverywhere = async (tokens: Tokens): Promise<Ended> => {
       // The prompt for a portal string shows the hosts of the API, not this host.
       if (settings.hasFoundEndpoint && !isRenewable(tokens) && !tokens.learned.provider) {
-        return { ended: "here", problems: [NOT_TO_FOUND_HOST, ACCESS_TOKEN_STAYS] };
+        return { ended: "here", problems: [NOT_TO_FOUND_HOST] };
       }
       let current = tokens;
       // Signing out all devices requires a valid access token.
       if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
         const username = settings.text("username");
         const limitMs = leftMs();
-        const refresh = requestRefresh(provider, tokens, username, world, limitMs, bestEffort);
+        const refresh = requestRefresh(provider, tokens, username, world, limitMs, { signal });
         current = (await refresh).tokens ?? tokens;
       }
       const problem = await whyNot(globalSignOutRequest(provider, current.accessToken));
@@ -105,7 +102,7 @@ export async function endAtProvider(
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
-    return { ended: "here", text: `not at the provider: ${sentenceOf(error)}` };
+    return { ended: "here", problem: `not at the provider: ${sentenceOf(error)}` };
   }
 }
 
@@ -133,9 +130,6 @@ interface Ended extends Pick<SignOutResult, "ended"> {
 function together(all: readonly Ended[]): SignOutResult {
   const ended = (["here", "provider", "everywhere"] as const)
     .find((each) => all.some((session) => session.ended === each)) ?? "here";
-  const parts = new Set(all.flatMap(({ problems }) => problems));
-  if (ended !== "here") {
-    parts.add(`also at the provider${ended === "everywhere" ? ", on all devices" : ""}`);
-  }
-  return { ended, text: [...parts].join("; ") };
+  const problems = new Set(all.flatMap(({ problems }) => problems));
+  return problems.size === 0 ? { ended } : { ended, problem: [...problems].join("; ") };
 }

@@ -6,6 +6,7 @@ import {
   type TokenParts,
   type Tokens,
 } from "./tokens.ts";
+import type { Hold } from "./hold.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
@@ -34,16 +35,17 @@ export type RefreshResult = TokenResult & { readonly variant: RefreshVariant };
 /** Time limit for confirming a device. The limit is short, because the login already has tokens. */
 const CONFIRMATION_MS = 5_000;
 
-/** Logs in with user name and password (section 5.2.2). */
+/** Logs in with user name and password (section 5.2). */
 export async function requestLogin(
   provider: Provider,
   username: string,
   password: Secret,
   world: World,
   signal: AbortSignal | undefined,
+  hold: Hold | undefined,
 ): Promise<TokenResult> {
   const request = await passwordRequest(provider, username, password);
-  const result = await send(request, world, provider.timeoutMs, { signal });
+  const result = await send(request, world, provider.timeoutMs, { signal, hold });
   return await loginTokens(provider, result, world, signal);
 }
 
@@ -82,10 +84,10 @@ export async function loginTokens(
 }
 
 /**
- * Refreshes the tokens (section 5.2.3). The API document shows the request with and without
- * SECRET_HASH, and the provider may know the user by another name than the one used for the login.
- * Therefore, this function tries the next variant as long as SECRET_HASH is rejected. If the client
- * does not allow the flow, the function tries the operation of services that rotate refresh tokens.
+ * Refreshes the tokens (section 5.2). Section 2.1 shows the request with and without SECRET_HASH,
+ * and the provider may know the user by another name than the one used for the login. So this
+ * function tries each way to build SECRET_HASH until one is accepted. If the client does not allow
+ * the flow, the function tries the operation of services that rotate refresh tokens.
  *
  * @param username The user name in the settings, used if the tokens do not contain the login name.
  * @param limitMs Time limit for all requests together.

@@ -14,6 +14,7 @@ import {
 import { onAbort } from "../platform/abort.ts";
 import { failureOf, type Log } from "../platform/log.ts";
 import type { World } from "../platform/world.ts";
+import { Hold } from "../provider/hold.ts";
 import type { SignOutResult } from "../provider/sign_out.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -33,6 +34,7 @@ import {
   mayReplace,
   NO_COOLDOWNS,
   offeredMs,
+  type Plan,
   planFor,
 } from "./plan.ts";
 import { Queue } from "./queue.ts";
@@ -52,6 +54,7 @@ export class Engine implements Heart {
   readonly notices = new Notices();
   readonly memory: Memory;
   readonly queue = new Queue();
+  readonly hold = new Hold();
   #vault: Vault | undefined;
   #configuration: Configuration;
   private refreshing: Refresh | undefined;
@@ -119,6 +122,16 @@ export class Engine implements Heart {
     return tokens && isFresh(tokens, this.world, minValidMs) ? tokens : undefined;
   }
 
+  /** Whether a call finds no token to use or refresh, as far as this process knows. */
+  get needsLogin(): boolean {
+    return this.#planFor(0).kind === "fail";
+  }
+
+  #planFor(minValidMs: number): Plan {
+    const { cooldowns, current, world, configuration: { isLent } } = this;
+    return planFor(current, world, cooldowns, minValidMs, isLent);
+  }
+
   /**
    * Returns valid tokens. If the tokens of the session are due, refreshes them first.
    *
@@ -129,8 +142,7 @@ export class Engine implements Heart {
     if (fresh) return fresh;
     if (this.#mustLook) await this.#look(signal);
     this.#adoptChangesOnce();
-    const { isLent } = this.configuration;
-    const plan = planFor(this.current, this.world, this.cooldowns, minValidMs, isLent);
+    const plan = this.#planFor(minValidMs);
     switch (plan.kind) {
       case "use":
         return plan.tokens;
@@ -194,7 +206,7 @@ export class Engine implements Heart {
       if (!(error instanceof AuthError)) throw error;
       // If a login or a logout took effect meanwhile, the failure belongs to the previous session.
       if (lastAppliedOrder === this.lastAppliedOrder) {
-        this.notices.set("REFRESH_FAILED", error.problem, error.fix);
+        this.notices.set({ REFRESH_FAILED: error });
       }
       if (isOver(this.current)) throw error;
       return undefined;
@@ -242,6 +254,11 @@ export class Engine implements Heart {
    */
   isWanted(order: number): boolean {
     return order >= this.lastAppliedOrder;
+  }
+
+  /** Reads the store, if the session is on a server. */
+  async readStore(signal?: AbortSignal): Promise<void> {
+    if (this.#mustLook) await this.#look(signal);
   }
 
   /** Asks the store's server which account it keeps, before a login sends anything. */
@@ -322,7 +339,7 @@ export class Engine implements Heart {
     const { ended, notice } = await finishLogout(logout, configuration, removed, place);
     // Meanwhile, a login may have made a new session, to which these notices do not apply.
     if (this.current.kind === "none") {
-      notices.replace({ STORED_IGNORED: undefined, SIGNED_OUT: notice });
+      notices.set({ STORED_IGNORED: undefined, NOT_REVOKED: notice });
     }
     this.world.log?.({ event: "logout", outcome: ended });
     return ended;
@@ -363,15 +380,12 @@ export class Engine implements Heart {
     // `detach()` sets the position of the latest call, which a logout in progress must not lower.
     this.lastAppliedOrder = Math.max(order, this.lastAppliedOrder);
     this.cooldowns = NO_COOLDOWNS;
-    this.notices.clear(
-      "DEVICE_NOT_CONFIRMED",
-      "EARLY_REFRESH_FAILED",
-      "REFRESH_FAILED",
-      "LOCK_BUSY",
-      "STORED_IGNORED",
-      "ENVIRONMENT_IGNORED",
-      "SIGNED_OUT",
-    );
+    this.notices.set({
+      DEVICE_NOT_CONFIRMED: undefined,
+      REFRESH_FAILED: undefined,
+      STORED_IGNORED: undefined,
+      ENVIRONMENT_IGNORED: undefined,
+    });
   }
 
   /** Replaces the options with others for the same provider, client and file. */
@@ -476,7 +490,8 @@ export class Engine implements Heart {
       log({ event: "refresh", reason, outcome, milliseconds });
     };
     refresh.result.then(
-      () => logEnd(refresh.isOwn ? "refreshed" : "served"),
+      // Other tokens come from another process or a login.
+      ({ source }) => logEnd(["refresh", "token"].includes(source) ? "refreshed" : "served"),
       (error) => logEnd(failureOf(error, signal)),
     );
   }
@@ -498,8 +513,8 @@ export class Engine implements Heart {
       // failure.
       if (lastAppliedOrder !== this.lastAppliedOrder) return left;
       this.cooldowns = afterEarlyFailure(this.cooldowns, world);
-      const text = `the access token is still valid, but: ${error.problem}`;
-      this.notices.set("EARLY_REFRESH_FAILED", text, error.fix);
+      const problem = `the access token is still valid, but: ${error.problem}`;
+      this.notices.set({ REFRESH_FAILED: { problem, fix: error.fix } });
       return left;
     }
   }
@@ -513,10 +528,9 @@ export class Engine implements Heart {
     const { lentTokens } = await import("./lent_token.ts");
     const tokens = await lentTokens(this.configuration, limitMs, signal);
     signal.throwIfAborted();
-    refresh.isOwn = true;
     const held = tokensOf(this.current);
     if (held) refresh.noteResponse(held);
-    this.notices.clear("EARLY_REFRESH_FAILED");
+    this.notices.set({ REFRESH_FAILED: undefined });
     // If the token is the same, the state is kept, because it records whether the API rejected
     // that token.
     if (held && sameAccess(held, tokens)) return held;

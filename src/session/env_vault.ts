@@ -41,7 +41,7 @@ export class EnvVault implements Vault {
     this.#isRead = true;
     // The settings have just read the file.
     const { settings: { file } } = this.session.configuration;
-    this.session.notices.replace({ FILE_UNREADABLE: file.problem });
+    this.session.notices.set({ FILE_UNREADABLE: file.problem });
     return this.note(file);
   }
 
@@ -111,10 +111,10 @@ class EnvLock implements Lock {
       }
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      notices.clear("FILE_UNREADABLE");
+      notices.set({ FILE_UNREADABLE: undefined });
       return { found: this.before.problem ? undefined : found, problem: error };
     }
-    notices.clear("FILE_UNREADABLE");
+    notices.set({ FILE_UNREADABLE: undefined });
     return { found: vault.last = lines };
   }
 
@@ -122,7 +122,7 @@ class EnvLock implements Lock {
   #reportMode(before: number | undefined): void {
     const wasPrivate = before !== undefined && !grantsOthers(before);
     const isOpen = !wasPrivate && grantsOthers(infoAt(this.vault.path)?.mode);
-    this.vault.session.notices.replace({
+    this.vault.session.notices.set({
       FILE_IS_OPEN: isOpen ? openFile(this.vault.path) : undefined,
       FILE_WAS_OPEN: !isOpen && grantsOthers(before)
         ? {

@@ -1,4 +1,4 @@
-import { environment, setVariable } from "../platform/environment.ts";
+import { environment, foreignVariable, setVariable } from "../platform/environment.ts";
 import { linesIn, readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "./whose.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
@@ -6,63 +6,48 @@ import { AUDIENCE_VARIABLE, audienceText, type Trust } from "../settings/trust.t
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
-/** Copies the tokens to the process environment, for child processes and other clients. */
-export class EnvironmentMirror {
-  /** The values that this session set, by the name of the variable. */
-  readonly #mirrored = new Map<string, string>();
+/**
+ * Copies the tokens to the process environment, for child processes and other clients. Changes no
+ * variable that contains the tokens of another session.
+ */
+export function showTokens(tokens: Tokens, configuration: Configuration): void {
+  const { exportEnv, settings: { trust } } = configuration;
+  if (exportEnv === "none") return;
+  // Tokens that the user put into the environment are kept if this session does not use them.
+  const isUsers = foreignVariable("ACCESS_TOKEN") !== undefined;
+  if (isUsers && (isApart(trust) || tokensInEnvironment(configuration, tokens).note)) return;
+  const { accessToken, refreshToken } = tokens;
+  put("ACCESS_TOKEN", accessToken.reveal());
+  if (exportEnv === "both") put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
+  // ACCESS_TOKEN is now the token of this session, which child processes may therefore send to the
+  // hosts in the `.env`.
+  if (trust.audience !== undefined) put(AUDIENCE_VARIABLE, audienceText(trust.audience));
+}
 
-  /**
-   * Sets the variables, unless they contain the tokens of another session or the permission to set
-   * them is missing.
-   */
-  show(tokens: Tokens | undefined, configuration: Configuration): void {
-    const { exportEnv } = configuration;
-    if (tokens === undefined || exportEnv === "none") return this.withdraw();
-    const isOurs = environment("ACCESS_TOKEN") === this.#mirrored.get("ACCESS_TOKEN");
-    const { trust } = configuration.settings;
-    // Tokens that the user put into the environment are kept if this session does not use them.
-    if (!isOurs && (isApart(trust) || tokensInEnvironment(configuration, tokens).note)) return;
-    const { accessToken, refreshToken } = tokens;
-    this.#put("ACCESS_TOKEN", accessToken.reveal());
-    if (exportEnv === "both") this.#put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-    // AUDIENCE_VARIABLE lets child processes send ACCESS_TOKEN to the hosts in the `.env`, so it
-    // is set only if this session set ACCESS_TOKEN.
-    const isPut = this.#mirrored.has("ACCESS_TOKEN");
-    if (isPut && trust.audience !== undefined) {
-      this.#put(AUDIENCE_VARIABLE, audienceText(trust.audience));
-    }
-  }
+function put(variable: string, text: string): void {
+  // An equal value is not set: if it existed before, it stays when this session ends.
+  if (environment(variable) !== text) setVariable(variable, text);
+}
 
-  /** Removes the values that this session set. */
-  withdraw(): void {
-    for (const [variable, text] of this.#mirrored) {
-      if (environment(variable) === text) setVariable(variable, "");
-    }
-    this.#mirrored.clear();
+/** Removes the values that this process has set. */
+export function withdrawTokens(): void {
+  for (const variable of ["ACCESS_TOKEN", "REFRESH_TOKEN", AUDIENCE_VARIABLE]) {
+    if (foreignVariable(variable) === undefined) setVariable(variable, "");
   }
+}
 
-  /**
-   * Removes the tokens of an ended session: the values that this session set, and tokens of the
-   * same account that already existed, for example because a `.env` was loaded into the
-   * environment.
-   */
-  clear(ended: Tokens | undefined, configuration: Configuration): void {
-    const { exportEnv, settings: { trust } } = configuration;
-    const isKept = exportEnv === "none" || isApart(trust);
-    const { own } = isKept ? {} : tokensInEnvironment(configuration, ended);
-    this.withdraw();
-    if (own === undefined) return;
-    setVariable("ACCESS_TOKEN", "");
-    setVariable("REFRESH_TOKEN", "");
-  }
-
-  #put(variable: string, text: string): void {
-    // An equal value is not recorded: it is already recorded, or it existed before this session,
-    // and `withdraw()` must not remove it.
-    if (environment(variable) === text) return;
-    setVariable(variable, text);
-    this.#mirrored.set(variable, text);
-  }
+/**
+ * Removes the tokens of an ended session: the values that this process has set, and tokens of the
+ * same account that already existed, for example because a `.env` was loaded into the environment.
+ */
+export function clearTokens(ended: Tokens | undefined, configuration: Configuration): void {
+  const { exportEnv, settings: { trust } } = configuration;
+  if (exportEnv === "none") return;
+  const { own } = isApart(trust) ? {} : tokensInEnvironment(configuration, ended);
+  withdrawTokens();
+  if (own === undefined) return;
+  setVariable("ACCESS_TOKEN", "");
+  setVariable("REFRESH_TOKEN", "");
 }
 
 /**
@@ -77,7 +62,7 @@ export function firstTokens(
 ): Tokens | undefined {
   if (configuration.exportEnv === "none") return kept;
   const { own, note } = tokensInEnvironment(configuration, kept);
-  notices.replace({ ENVIRONMENT_IGNORED: note });
+  notices.set({ ENVIRONMENT_IGNORED: note });
   if (configuration.settings.trust.isFound) return kept;
   if (own === undefined || kept === undefined) return own ?? kept;
   if ((own.claims.iat ?? 0) <= (kept.claims.iat ?? 0)) return kept;

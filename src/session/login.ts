@@ -3,7 +3,6 @@ import { makeTokens } from "../provider/tokens.ts";
 import { missingFilePermission } from "../settings/env_file.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Fix } from "../errors/advice.ts";
-import { countFailures } from "../provider/failed_logins.ts";
 import type { Outcome } from "../provider/protocol.ts";
 import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
@@ -11,7 +10,7 @@ import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
 import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
-import { offsetByIssue } from "./notices.ts";
+import { offsetByIssue } from "./provider_clock.ts";
 import { ENDPOINT_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
@@ -19,7 +18,7 @@ import { refusalError, requestLogin, resolveProvider } from "../provider/token_r
 import type { Answers, Challenge } from "./challenges/challenge.ts";
 // This import is static, because the module must be loaded before anything is sent.
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
-import { type LoginResult, loginResult, type StepSupport } from "./challenges/login_result.ts";
+import { type LoginResult, loginResult, type LoginSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
 import { durationText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
@@ -77,18 +76,18 @@ export function checkLoginOptions(options: LoginOptions): void {
 }
 
 /**
- * Obtains tokens according to the options and settings (section 5.2). Does not change the session.
+ * Obtains tokens according to the options and settings. Does not change the session.
  *
  * @param clockOffsetMs The provider's clock minus this machine's, in milliseconds, if an earlier
  * response showed it.
- * @param support If absent, a further step is an error that no later call can answer.
+ * @param support Absent for a trial, which shows nothing and saves nothing.
  */
 export async function obtainTokens(
   configuration: Configuration,
   options: LoginOptions,
   signal: AbortSignal | undefined,
   clockOffsetMs?: number,
-  support?: StepSupport,
+  support?: LoginSupport,
 ): Promise<LoginResult> {
   const { isDefault, world } = configuration;
   const { file, portalText, tokenFile } = configuration.settings;
@@ -151,7 +150,7 @@ export async function obtainTokens(
   }
   const { onChallenge } = options;
   const asksPerson = mayAsk && questions.canAsk;
-  const answerers = { questions, onChallenge, asksPerson };
+  const answerers = { questions, onChallenge, asksPerson, showKey: support?.showKey };
   return await loginByPassword(settings, world, answerers, signal, support);
 }
 
@@ -182,7 +181,7 @@ async function loginByPassword(
   world: World,
   answerers: Answerers,
   signal: AbortSignal | undefined,
-  support: StepSupport | undefined,
+  support: LoginSupport | undefined,
 ): Promise<LoginResult> {
   const { questions, asksPerson } = answerers;
   const provider = await resolveProvider("login", settings, !asksPerson);
@@ -190,7 +189,8 @@ async function loginByPassword(
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const wrong = support?.wrongAccount(username);
   if (wrong) throw wrong;
-  const login = { provider, world, settings, username, support };
+  const hold = support?.hold;
+  const login = { provider, world, settings, username, hold };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
@@ -198,19 +198,18 @@ async function loginByPassword(
   for (let first = true;; first = false) {
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
-    const result = await requestLogin(provider, username, password, world, signal);
-    const { outcome, tokens, sentAtMonotonic } = result;
-    const failures = countFailures(provider, username, outcome, sentAtMonotonic);
+    const result = await requestLogin(provider, username, password, world, signal, hold);
+    const { outcome, tokens } = result;
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
     const doubts = doubtsAbout(outcome, username, password, provider);
-    // The user may correct a mistyped password, unless another failure could lock the account.
-    if (first && isRejected && known === undefined && !failures.nextLocks) {
+    // The user may correct a mistyped password once. More attempts could lock the account.
+    if (first && isRejected && known === undefined) {
       message = `${["User name or password rejected", ...doubts].join("; ")}.\n${question}`;
       continue;
     }
-    const hints = isRejected ? [credentialSources(settings), ...failures.hints] : failures.hints;
+    const hints = isRejected ? [credentialSources(settings)] : [];
     throw refusalError("login", result, {}, hints, doubts);
   }
 }
@@ -260,8 +259,7 @@ function namedBy(settings: Settings, names: readonly SettingName[]): string[] {
 }
 
 /**
- * Logs in with the portal string (section 2.3). This needs no setting. The string contains no
- * refresh token.
+ * Logs in with the portal string. This needs no setting. The string contains no refresh token.
  */
 function portalResult(
   text: string,

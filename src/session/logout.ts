@@ -27,6 +27,8 @@ const TO_END_OTHERS: Fix = [
   " first, then log out again",
 ];
 
+const COPIES_STAY_VALID = "delete any copies of the tokens, because they stay valid";
+
 /** What a logout removed from this computer. */
 export interface Removed {
   /** The tokens that the session had. */
@@ -60,7 +62,7 @@ export class Logout extends SharedWork<SignOutResult["ended"]> {
  * tokens even if the store cannot be written, so that the tokens in the store become useless.
  *
  * @param place Where the tokens were stored; `undefined`: nowhere.
- * @returns Where the session was ended, and what the status says about it.
+ * @returns Where the session was ended, and a notice if that is less than was requested.
  * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the store still contains
  * the tokens.
  */
@@ -69,23 +71,27 @@ export async function finishLogout(
   configuration: Configuration,
   { tokens, problem }: Removed,
   place: string | undefined,
-): Promise<Pick<SignOutResult, "ended"> & { readonly notice: Advice }> {
-  const hadSession = tokens.some((each) => each !== undefined);
-  const { ended, text } = await signOutAtProvider(configuration, tokens, remote, givenUp);
-  const remotely = text === undefined ? "" : `; ${text}`;
+): Promise<Pick<SignOutResult, "ended"> & { readonly notice: Advice | undefined }> {
+  const { ended, problem: missed } = await signOutAtProvider(
+    configuration,
+    tokens,
+    remote,
+    givenUp,
+  );
   if (problem) {
-    const here = hadSession
-      ? `signed out here${remotely}; ${place} still contains the tokens`
-      : `there was no session to end here${remotely}; ${place} may still contain tokens`;
-    const { code, fix, cause } = problem;
-    throw new ConfigError(code, `${problem.problem} (${here})`, fix, cause);
+    const here = `the session has ended here${missed ? `, but ${missed}` : ""}`;
+    throw new ConfigError(
+      problem.code,
+      `${problem.problem} (${here}; ${place} may still contain its tokens)`,
+      problem.fix,
+      problem.cause,
+    );
   }
-  const holders = place === undefined ? "this session holds" : `this session and ${place} hold`;
-  const here = hadSession
-    ? `signed out here: ${holders} no tokens any more`
-    : `there was no session to end: ${holders} no tokens`;
-  const isMissed = remote === "everywhere" && !hadSession;
-  return { ended, notice: { problem: `${here}${remotely}`, fix: isMissed ? TO_END_OTHERS : "" } };
+  const notice = missed === undefined ? undefined : {
+    problem: `signed out here, but ${missed}`,
+    fix: remote === "everywhere" ? TO_END_OTHERS : COPIES_STAY_VALID,
+  };
+  return { ended, notice };
 }
 
 async function signOutAtProvider(
@@ -101,6 +107,9 @@ async function signOutAtProvider(
     return await endAtProvider(configuration, tokens, remote === "everywhere", signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    return { ended: "here", text: "not at the provider: the wait for the provider was canceled" };
+    return {
+      ended: "here",
+      problem: "not at the provider: the wait for the provider was canceled",
+    };
   }
 }

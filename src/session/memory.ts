@@ -1,10 +1,8 @@
 import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
-import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
-import { EnvironmentMirror, firstTokens } from "./environment_mirror.ts";
-import { notSaved } from "./notices.ts";
-import { whyNot } from "./plan.ts";
+import { clearTokens, firstTokens, showTokens, withdrawTokens } from "./environment_mirror.ts";
+import { clockAdvice } from "./provider_clock.ts";
 import {
   type Ending,
   next,
@@ -23,6 +21,7 @@ import {
 } from "./stored_tokens.ts";
 import { type Lines, type Lock, placeText, type StoredSession, type Vault } from "./vault.ts";
 import { accountOf } from "./whose.ts";
+import { whyNot } from "./why_not.ts";
 
 /** An event that is saved in the vault. */
 export type SavedEvent = Extract<
@@ -35,7 +34,6 @@ export type SavedEvent = Extract<
  * and the copy of its tokens in the process environment.
  */
 export class Memory {
-  readonly #mirror = new EnvironmentMirror();
   /** `undefined` until the first use. */
   #state: SessionState | undefined;
   /** The lines that this process last adopted or saved. Only other lines are news. */
@@ -47,6 +45,11 @@ export class Memory {
    * lines that are read afterwards are older than the tokens.
    */
   #isAhead = false;
+  /**
+   * The provider's clock minus this machine's, in milliseconds; `undefined` until a response shows
+   * the provider's time.
+   */
+  clockOffsetMs: number | undefined;
 
   constructor(private readonly session: StoredSession, private readonly vault: () => Vault) {}
 
@@ -58,7 +61,7 @@ export class Memory {
       this.#known = textOf(lines);
       const first = firstTokens(configuration, notices, this.#tokensIn(lines));
       this.#state = stateOf(first);
-      if (first) this.#mirror.show(first, configuration);
+      if (first) showTokens(first, configuration);
     }
     return this.#state;
   }
@@ -75,13 +78,12 @@ export class Memory {
     const now = this.#state = next(before, event);
     if (before === now) return;
     const tokens = tokensOf(now);
-    if (tokens === undefined) return this.#mirror.clear(tokensOf(before), configuration);
-    this.#mirror.show(tokens, configuration);
-    notices.clear("SIGNED_OUT");
+    if (tokens === undefined) return clearTokens(tokensOf(before), configuration);
+    showTokens(tokens, configuration);
+    notices.set({ NOT_REVOKED: undefined });
     const earlier = tokensOf(before);
     const isOther = earlier === undefined || !sameAccess(earlier, tokens);
-    if (isOther) notices.clear("EARLY_REFRESH_FAILED");
-    if (isOther || event.kind === "accepted") notices.clear("REFRESH_FAILED");
+    if (isOther || event.kind === "accepted") notices.set({ REFRESH_FAILED: undefined });
   }
 
   /** Adopts lines, unless this process has already adopted or saved them. */
@@ -96,7 +98,7 @@ export class Memory {
     this.#known = text;
     if (isAhead) return;
     const tokens = this.#tokensIn(lines);
-    this.session.notices.clear("NOT_SAVED");
+    this.session.notices.set({ NOT_SAVED: undefined });
     this.apply({ kind: "written elsewhere", tokens, because: this.#endedElsewhere() });
   }
 
@@ -124,11 +126,12 @@ export class Memory {
     }
     if (found) this.#known = textOf(found);
     this.#isAhead = found === undefined;
-    this.session.notices.replace({
-      NOT_SAVED: problem && tokens && notSaved(problem),
+    this.session.notices.set({
+      NOT_SAVED: problem && tokens && {
+        problem: `the session is kept in memory only: ${problem.problem}`,
+        fix: problem.fix,
+      },
       STORE_AWAY: undefined,
-      STORE_EMPTY: undefined,
-      STORE_UNREAD: undefined,
     });
     if (!isEnding) this.apply(event);
     return problem;
@@ -136,27 +139,21 @@ export class Memory {
 
   /** Applies a new `exportEnv` to the process environment. */
   mirrorAgain(): void {
-    this.#mirror.withdraw();
-    if (this.#state !== undefined) {
-      this.#mirror.show(tokensOf(this.#state), this.session.configuration);
-    }
+    withdrawTokens();
+    const tokens = this.#state && tokensOf(this.#state);
+    if (tokens) showTokens(tokens, this.session.configuration);
+  }
+
+  /** Records the difference between the provider's clock and this machine's, in milliseconds. */
+  learnClock(offsetMs: number | undefined): void {
+    if (offsetMs === undefined || Number.isNaN(offsetMs)) return;
+    this.clockOffsetMs = offsetMs;
+    this.session.notices.set({ CLOCK: clockAdvice(offsetMs) });
   }
 
   /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
-    const { notices, configuration: { settings, world } } = this.session;
-    const { file, portalText } = settings;
-    const note = file.problem
-      ? sentenceOf(file.problem)
-      : notices.text("STORED_IGNORED", "ENVIRONMENT_IGNORED", "STORE_EMPTY");
-    const unfound = note === undefined ? whyNoSettings(settings) : undefined;
-    return whyNot(
-      this.current,
-      world,
-      note ?? unfound?.problem,
-      portalText,
-      unfound && loginAfter(unfound),
-    );
+    return whyNot(this.session, this.current, this.vault());
   }
 
   /** The lines after a refusal. In a store, they say which refresh token was refused. */
@@ -172,11 +169,14 @@ export class Memory {
     const place = this.vault().place ?? {};
     const isFile = "envFile" in place;
     if (isFile && isOtherPrograms(lines, settings)) {
-      notices.set(
-        "STORED_IGNORED",
-        `ACCESS_TOKEN in ${place.envFile} seems to belong to another program and is ignored`,
-        "set AUTH_ENV_FILE (envFile) to another file, because a login overwrites ACCESS_TOKEN",
-      );
+      notices.set({
+        STORED_IGNORED: {
+          problem:
+            `ACCESS_TOKEN in ${place.envFile} seems to belong to another program and is ignored`,
+          fix:
+            "set AUTH_ENV_FILE (envFile) to another file, because a login overwrites ACCESS_TOKEN",
+        },
+      });
       return undefined;
     }
     const { user } = settings.trust;
@@ -184,17 +184,17 @@ export class Memory {
     const known = accountOf(this.#state === undefined ? {} : tokensOf(this.#state)?.claims ?? {});
     const names = user === undefined ? undefined : [user, ...(known === undefined ? [] : [known])];
     const { parts, note } = readStored(lines, isFile ? "file" : "store", issuer, names);
-    notices.replace({ STORED_IGNORED: note });
+    notices.set({ STORED_IGNORED: note });
     return parts && makeTokens(parts, world);
   }
 
   #endedElsewhere(): Ending {
-    const ignored = this.session.notices.text("STORED_IGNORED");
+    const ignored = this.session.notices.get("STORED_IGNORED");
     const place = placeText(this.vault().place) ?? "the store";
     const problem = ignored === undefined
       ? "There is no session any more: it was ended outside this process, by a logout or by " +
         `removing its lines from ${place}`
-      : `There is no session (${ignored})`;
+      : `There is no session (${sentenceOf(ignored)})`;
     return { code: "NO_SESSION", problem, fix: ["run ", { call: "login" }] };
   }
 }

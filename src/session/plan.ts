@@ -1,10 +1,6 @@
-import type { Fix } from "../errors/advice.ts";
-import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import type { Clocks } from "../platform/world.ts";
 import { isGoodFor, type Tokens } from "../provider/tokens.ts";
-import { durationText } from "../errors/amounts.ts";
-import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
 
 /** The next step of a call that needs a token. */
@@ -111,50 +107,4 @@ export function planFor(
   const neededMs = isLent ? 0 : offeredMs(tokens, minValidMs);
   if (coolsDown && isGoodFor(tokens, clocks, neededMs)) return { kind: "use", tokens };
   return { kind: isValid ? "refresh-early" : "refresh" };
-}
-
-/**
- * Makes the error for a call that finds no token to use or refresh.
- *
- * @param note The reason why no session was found.
- * @param portal The address of the portal, for a sentence.
- * @param fix What to do. Default: log in.
- */
-export function whyNot(
-  state: SessionState,
-  clocks: Clocks,
-  note: string | undefined,
-  portal: string | undefined,
-  fix: Fix = ["run ", { call: "login" }, " first"],
-): AuthError {
-  if (state.kind !== "renewable" && state.because) {
-    const { code, problem, fix } = state.because;
-    return new SessionExpiredError(code, problem, fix);
-  }
-  if (state.kind === "none") {
-    return new SessionExpiredError(
-      "NO_SESSION",
-      `There is no session${note ? ` (${note})` : ""}`,
-      fix,
-    );
-  }
-  const { expiresAt, source } = state.tokens;
-  return new SessionExpiredError(
-    "CANNOT_REFRESH",
-    `Cannot refresh the session: there is no refresh token, and the access token ${
-      expiryText(expiresAt, clocks.now())
-    }`,
-    source === "portal"
-      ? [
-        `choose "Copy Token" in ${portalName(portal)} and run `,
-        { call: "login", options: { strategy: "portal" } },
-      ]
-      : ["run ", { call: "login", options: { force: true } }],
-  );
-}
-
-function expiryText(expiresAt: number | undefined, now: number): string {
-  if (expiresAt === undefined) return "has an unknown expiry";
-  const span = durationText(Math.abs(now - expiresAt));
-  return now < expiresAt ? `expires in ${span}` : `expired ${span} ago`;
 }

@@ -1,4 +1,5 @@
 import { type AuthError, SessionExpiredError } from "../errors/errors.ts";
+import type { Hold } from "../provider/hold.ts";
 import {
   isGoodFor,
   type RefreshVariant,
@@ -25,9 +26,6 @@ export type Reason = "due" | "early" | "forced" | "rejected";
  * callers that give up no longer cancel it.
  */
 export class Refresh extends SharedWork<Tokens> {
-  /** Whether this refresh obtained the tokens. If not, another process or a login did. */
-  isOwn = false;
-
   /**
    * @param noteReplaced Called with the replaced tokens when the provider responds, if a caller is
    * still waiting.
@@ -47,6 +45,7 @@ export interface Heart extends StoredSession {
   readonly memory: Memory;
   readonly vault: Vault;
   readonly queue: Queue;
+  readonly hold: Hold;
 }
 
 /**
@@ -54,7 +53,7 @@ export interface Heart extends StoredSession {
  * processes.
  */
 export async function renew(
-  { memory, vault, queue, notices, configuration: { settings, world } }: Heart,
+  { memory, vault, queue, hold, configuration: { settings, world } }: Heart,
   refresh: Refresh,
 ): Promise<Tokens> {
   const { reason, signal } = refresh;
@@ -92,12 +91,9 @@ export async function renew(
   signal.throwIfAborted();
   if (isServedBy(lock.now)) return usable(memory);
   let held = renewable(memory);
-  if (lock.problem) {
-    if (!lock.isOptional || isGoodFor(held, world, 0)) throw lock.problem;
-    // Another process may never release the lock, so this refresh proceeds without the lock.
-    const text = "another process held the lock for too long";
-    notices.set("LOCK_BUSY", text, "the session was refreshed without the lock");
-  }
+  // If the access token has expired, an optional lock is done without: another process may never
+  // release it.
+  if (lock.problem && (!lock.isOptional || isGoodFor(held, world, 0))) throw lock.problem;
 
   // A process that was suspended while it waited still gets a quarter of the time: a process that
   // gives up before the response arrives loses the new refresh token.
@@ -106,13 +102,13 @@ export async function renew(
   // The holder of the lock stops after half the time, so that other processes get their turn.
   const lastMs = lock.isHeld ? Math.min(endMs, now + totalMs / 2) : endMs;
   const leftMs = () => lastMs - world.monotonic();
-  const waiters = { signal, isWanted: () => refresh.isWaitedFor };
+  const options = { signal, hold, isWanted: () => refresh.isWaitedFor };
   const username = settings.text("username");
   refresh.commit();
   for (;;) {
-    const response = await requestRefresh(provider, held, username, world, leftMs(), waiters);
+    const response = await requestRefresh(provider, held, username, world, leftMs(), options);
     const { outcome, tokens, variant } = response;
-    notices.learnClock(response.clockOffsetMs);
+    memory.learnClock(response.clockOffsetMs);
     if (tokens) {
       refresh.noteResponse(held);
       if (areOfTwoAccounts(held.claims, tokens.claims)) {
@@ -120,9 +116,7 @@ export async function renew(
       }
       const learned = learnedFrom(variant, tokens, provider.clientSecret !== undefined);
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
-      const used = usable(memory);
-      refresh.isOwn = sameAccess(used, tokens);
-      return used;
+      return usable(memory);
     }
     // The refresh token may have been refused because a late holder of the lock used it and has
     // just saved the new tokens.

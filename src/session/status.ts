@@ -1,10 +1,10 @@
 import type { Configuration } from "./configuration.ts";
 import { type Notice, noticeOf, type Notices } from "./notices.ts";
+import type { Advice } from "../errors/advice.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { Place } from "./vault.ts";
-import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
-import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
+import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import type { Clocks } from "../platform/world.ts";
@@ -127,20 +127,9 @@ export function statusOf(
   };
 }
 
-/** Whether the command line can log in with these settings without prompting. */
-export function logsInUnasked({ settings }: SessionStatus): boolean {
-  const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
-  return settings[VARIABLES.store] === undefined &&
-    needed.every((name) => settings[name] !== undefined);
-}
-
-/**
- * Whether the command line saves a login that it made without a prompt. It saves the login only in
- * a file that the user named or that contains settings of this session, because a user would not
- * expect tokens in any other file.
- */
-export function savesUnasked({ settings }: SessionStatus, isNamed: boolean): boolean {
-  return isNamed || Object.values(settings).includes("file");
+/** Whether a login is necessary: there is no session, or it ended and cannot be refreshed. */
+export function isOver({ canRefresh, state }: SessionStatus): boolean {
+  return !canRefresh && ["none", "expired", "rejected"].includes(state);
 }
 
 /**
@@ -175,63 +164,62 @@ function shownState(
 }
 
 function noticesOf(
-  { isDefault, settings, world }: Configuration,
+  configuration: Configuration,
   notices: Notices,
   state: SessionState,
 ): Notice[] {
-  // With a session, no user name is needed.
-  const rivalNames = state.kind === "none" ? settings.rivalNames : undefined;
-  const notes = rivalNames ? [rivalNames, ...settings.notes] : settings.notes;
-  const found = [
-    ...notes.map(({ problem, fix }) => noticeOf("SETTING", problem, fix)),
-    ...notices.all,
-    ...onlyHere(settings, tokensOf(state)),
-  ];
-  if (isDefault && !mayUseVariable("AUTH_URL")) {
-    found.push(
-      noticeOf(
-        "ENVIRONMENT_UNREADABLE",
-        "the environment could not be read",
-        "to use the settings in the environment, run with --allow-env",
-      ),
-    );
-  }
-  const unfound = state.kind === "none" ? whyNoSettings(settings) : undefined;
-  if (unfound && !settings.notes.includes(unfound)) {
-    found.push(noticeOf("NO_SETTINGS", unfound.problem, loginAfter(unfound)));
-  }
+  const { isDefault, settings } = configuration;
+  const settingsAdvice = [
+    // With a session, no user name is needed.
+    state.kind === "none" ? settings.rivalNames : undefined,
+    ...settings.notes,
+    isDefault && !mayUseVariable("AUTH_URL") ? ENVIRONMENT_UNREADABLE : undefined,
+  ].filter((each) => each !== undefined);
   const tokens = tokensOf(state);
-  const isRefused = state.kind === "access-only" && state.rejected;
-  if (tokens?.source !== "portal" || isRefused) return found;
-  const remaining = remainingMs(tokens, world);
-  if (remaining !== undefined && remaining <= 0) return found;
-  const span = remaining === undefined
-    ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
-    : `it is valid for another ${durationText(remaining)}`;
-  const at = settings.portalText === undefined ? "," : ` at ${settings.portalText}`;
-  const first = settings.text("clientId") === undefined
-    ? "set APP_CLIENT_ID and the other settings to "
-    : "";
-  found.push(
-    noticeOf(
-      "PORTAL_TOKEN",
-      `a portal token cannot be refreshed: ${span}`,
-      `when it expires, copy a new one${at} or ${first}log in with user name and password`,
-    ),
-  );
-  return found;
+  const stored = tokens && onlyHere(settings, tokens);
+  const portal = portalAdvice(configuration, state);
+  return [
+    ...settingsAdvice.map((advice) => noticeOf("SETTING", advice)),
+    ...notices.all,
+    ...(stored ? [noticeOf("STORED_IGNORED", stored)] : []),
+    ...(portal ? [noticeOf("PORTAL_TOKEN", portal)] : []),
+  ];
 }
+
+const ENVIRONMENT_UNREADABLE: Advice = {
+  problem: "the environment could not be read",
+  fix: "to use the settings in the environment, run with --allow-env",
+};
 
 /** Warns that no other process will use the session that this process keeps in the `.env`. */
 function onlyHere(
   { tokenFile, trust: { user } }: Settings,
-  tokens: Tokens | undefined,
-): Notice[] {
+  { claims, source }: Tokens,
+): Advice | undefined {
   // Tokens from the environment are not in the file.
-  if (!tokens || tokens.source === "environment" || tokenFile === undefined) return [];
-  if (user === undefined || isNamedIn(tokens.claims, user)) return [];
-  const problem =
-    "the token does not name the user in USERNAME, so other processes do not use the " +
-    "session in the .env";
-  return [noticeOf("STORED_IGNORED", problem, `set ${ENV_FILE_VARIABLE} to the file`)];
+  if (source === "environment" || tokenFile === undefined) return undefined;
+  if (user === undefined || isNamedIn(claims, user)) return undefined;
+  return {
+    problem: "the token does not name the user in USERNAME, so other processes do not use the " +
+      "session in the .env",
+    fix: `set ${ENV_FILE_VARIABLE} to the file`,
+  };
+}
+
+/** Says how long a portal token can still be used. */
+function portalAdvice(
+  { settings: { portalText }, world }: Configuration,
+  state: SessionState,
+): Advice | undefined {
+  if (state.kind === "none" || state.rejected || state.tokens.source !== "portal") return undefined;
+  const remaining = remainingMs(state.tokens, world);
+  if (remaining !== undefined && remaining <= 0) return undefined;
+  const span = remaining === undefined
+    ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
+    : `it is valid for another ${durationText(remaining)}`;
+  const at = portalText === undefined ? "," : ` at ${portalText}`;
+  return {
+    problem: `a portal token cannot be refreshed: ${span}`,
+    fix: `when it expires, copy a new one${at} or log in with user name and password`,
+  };
 }

@@ -56,12 +56,7 @@ export class StoreVault implements Vault {
     readonly place: Place,
     private readonly session: StoredSession,
     private readonly open: () => Promise<OpenedStore>,
-  ) {
-    session.notices.set(
-      "STORE_UNREAD",
-      `${placeText(place)} has not been read yet: the first call reads it`,
-    );
-  }
+  ) {}
 
   peek(): undefined {
     return undefined;
@@ -79,11 +74,7 @@ export class StoreVault implements Vault {
     } catch (error) {
       signal?.throwIfAborted();
       const problem = this.problemOf("read", error);
-      this.session.notices.replace({
-        STORE_AWAY: problem,
-        STORE_EMPTY: undefined,
-        STORE_UNREAD: undefined,
-      });
+      this.session.notices.set({ STORE_AWAY: problem });
       if (isNeeded || isUnusable(problem)) throw problem;
       return undefined;
     } finally {
@@ -184,16 +175,7 @@ export class StoreVault implements Vault {
       Object.entries(record).filter(([, text]) => typeof text === "string"),
     );
     this.hadRecord ||= lines !== undefined;
-    const { account } = this.owner ?? {};
-    const whose = this.owner ? account ? ` of ${account}` : " without an account name" : "";
-    const isEmpty = Object.keys(lines ?? {}).length === 0;
-    this.session.notices.replace({
-      STORE_AWAY: undefined,
-      STORE_UNREAD: undefined,
-      STORE_EMPTY: isEmpty
-        ? { problem: `${placeText(this.place)} contains no session${whose}`, fix: "" }
-        : undefined,
-    });
+    this.session.notices.set({ STORE_AWAY: undefined });
     return lines ?? (this.hadRecord ? undefined : {});
   }
 

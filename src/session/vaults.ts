@@ -27,11 +27,12 @@ async function openRedis({ configuration, notices }: StoredSession): Promise<Ope
   const { settings } = configuration;
   const { store, host, account, isOpen } = await settingsStore(settings);
   if (isOpen) {
-    notices.set(
-      "STORE_NOT_ENCRYPTED",
-      `the tokens are not encrypted in the store at ${host}`,
-      "set AUTH_STORE_KEY on all machines to the same key, from openssl rand -base64 32",
-    );
+    notices.set({
+      STORE_NOT_ENCRYPTED: {
+        problem: `the tokens are not encrypted in the store at ${host}`,
+        fix: "set AUTH_STORE_KEY on all machines to the same key, from openssl rand -base64 32",
+      },
+    });
   }
   return { store, owner: { account } };
 }

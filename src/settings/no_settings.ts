@@ -1,77 +1,35 @@
-/** Says why no settings were found, for a call that finds neither settings nor a session. */
+/** Says where a `.env` was looked for, for a call that finds neither settings nor a session. */
 import { type Advice, type Fix, fixText } from "../errors/advice.ts";
-import { infoAt, mayRead } from "../platform/file_info.ts";
-import { folderOf, foldersUp, workingFolder } from "../platform/paths.ts";
-import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
-import { isOfAnotherUser, isProjectRoot, ownEnvFile, searchAbove } from "./env_location.ts";
-import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES, VARIABLES } from "./options.ts";
+import { mayRead } from "../platform/file_info.ts";
+import { folderOf, withoutSlash } from "../platform/paths.ts";
+import { ownEnvFile, searchAbove } from "./env_location.ts";
+import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Returns the first of these reasons that applies: a `.env` of another user is ignored; the
- * specified `.env` does not exist; another `.env` has settings, but is not used; no `.env` was
- * found. Returns `undefined` if no reason applies: for example, because the required settings are
- * set.
+ * Says that a `.env` of another user is ignored, that the specified `.env` does not exist, or which
+ * folders have no `.env`; `undefined` if there is a file, or if the required settings are set.
  */
 export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix }) | undefined {
-  const { file, foreignFiles: [foreign], location: { path, kind, searched } } = settings;
-  const isComplete = SETTING_NAMES.every((name) =>
+  const { file, foreignFiles: [foreign], location: { path, kind, searched }, tokenFile } = settings;
+  if (foreign) return foreign;
+  if (path === undefined || file.exists || tokenFile === undefined) return undefined;
+  if (hasRequired(settings)) return undefined;
+  if (kind !== "named") return nothingFound(searched);
+  const problem = `${path} was specified as the .env file, but it does not exist`;
+  return { problem, fix: "check the path" };
+}
+
+/** Whether all settings that a request to the provider needs are set. */
+export function hasRequired(settings: Settings): boolean {
+  return SETTING_NAMES.every((name) =>
     !SETTING_RULES[name].required || settings.origin(name) !== undefined
   );
-  if (foreign) return foreign;
-  if (path === undefined || isComplete || settings.tokenFile === undefined) return undefined;
-  if (kind === "named") {
-    if (file.exists) return undefined;
-    const problem = `${path} was specified as the .env file, but it does not exist`;
-    return { problem, fix: "check the path" };
-  }
-  if (hasSettings(file)) return undefined;
-  const other = otherFiles().find((each) => each !== path && hasSettings(readEnvFile(each)));
-  if (other !== undefined) {
-    const why = kind === "new" ? whyNotSearched(searched) : `${path} is nearer`;
-    return {
-      problem: `${other} has settings, but is not used here: ${why}`,
-      fix: ["to use it, ", {
-        inProgram: `set ${ENV_FILE_VARIABLE} to its path`,
-        inTerminal: `pass it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
-      }],
-    };
-  }
-  if (file.exists) return undefined;
-  return nothingFound(searched);
 }
 
 /** Returns the fix for a call that finds neither settings nor a session. */
 export function loginAfter({ fix }: { readonly fix: Fix }): Fix {
   return [fixText(fix), ", then run ", { call: "login" }, " (a portal string needs no settings)"];
-}
-
-/** Whether a file has settings that other programs do not use. */
-function hasSettings({ values }: EnvSnapshot): boolean {
-  return SETTING_NAMES.some((name) =>
-    name !== "username" && name !== "password" && values.has(VARIABLES[name])
-  );
-}
-
-/**
- * Lists the `.env` files above the working folder, even above the project root, and the user's own.
- */
-function otherFiles(): string[] {
-  const above = [...foldersUp(workingFolder() ?? "/")].slice(1).map((folder) => `${folder}.env`);
-  return [...above, ownEnvFile()].filter((path) => path !== undefined)
-    // A file that Deno would prompt for is skipped: a suggestion is not worth a permission prompt.
-    .filter(mayRead)
-    .filter((path) => {
-      const info = infoAt(path);
-      return info?.isFile === true && !isOfAnotherUser(info);
-    });
-}
-
-function whyNotSearched(searched: readonly string[]): string {
-  const last = searched.at(-1) ?? "";
-  return isProjectRoot(last)
-    ? `it is above the project root ${withoutSlash(last)}`
-    : "no folder from here up is a project root, with .git or deno.json";
 }
 
 /** Says which folders were searched, and for which ones the permission is missing. */
@@ -92,14 +50,10 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
   }
   const flag = `--allow-read=${unreadable.map(withoutSlash).join()}`;
   return {
-    problem: `${problem}, and ${flag} is missing to search further`,
+    problem: `${problem}; the search stopped because ${flag} is missing`,
     fix: [
       `add ${flag} if the .env is there; otherwise, run platform-auth init, or name a file `,
       file,
     ],
   };
-}
-
-function withoutSlash(folder: string): string {
-  return folder.replace(/(?<=[^:])[\\/]$/, "");
 }

@@ -119,8 +119,8 @@ export interface SessionOptions {
   storeKey?: string;
   /**
    * Receives what the session does: the settings that it read, why it refreshed tokens, where it
-   * sent requests. An event contains no secret. `AUTH_LOG=info` or `debug` (environment only)
-   * writes the events as lines to standard error. An error of this function is ignored.
+   * sent requests. An event contains no secret. `AUTH_LOG=1` (environment only) writes the events
+   * as lines to standard error. An error of this function is ignored.
    */
   log?: (event: LogEvent) => void;
   /** Replaces `fetch`, for tests. */

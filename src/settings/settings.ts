@@ -32,7 +32,6 @@ import {
   VARIABLES,
 } from "./options.ts";
 import { environment } from "../platform/environment.ts";
-import { isUnknownLevel, LOG_VARIABLE } from "../platform/log.ts";
 import { displayPath } from "../platform/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
 import { refuseRemoved } from "./removed.ts";
@@ -82,7 +81,6 @@ export class Settings {
     return [
       ...foreignFiles,
       ...unusedLines(file),
-      ...unknownLogLevel(),
       ...(withheld ? [withheld] : []),
     ];
   }
@@ -319,12 +317,6 @@ function unusedLines(file: EnvSnapshot): Advice[] {
       problem: `${variable} in the .env is not used: a copied project must not set it`,
       fix: "set it in the environment, and remove the line",
     }));
-}
-
-function unknownLogLevel(): Advice[] {
-  if (!isUnknownLevel()) return [];
-  const problem = `${LOG_VARIABLE} has an unknown value, so there is no log`;
-  return [{ problem, fix: `set ${LOG_VARIABLE} to info or debug` }];
 }
 
 function locate(options: SessionOptions, isDefault: boolean): EnvLocation {

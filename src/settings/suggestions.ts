@@ -1,55 +1,44 @@
-/**
- * Suggests what was probably meant if a setting is missing or odd. A successful login does not need
- * this file; only `doctor()` and the error for missing settings load it.
- */
-import type { Advice, Fix } from "../errors/advice.ts";
+/** Suggests what was probably meant if a setting is missing or odd, for `doctor()`. */
+import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
-import { whyNoSettings } from "./no_settings.ts";
-import { SETTING_NAMES, SETTING_RULES, type SettingName, VARIABLES } from "./options.ts";
+import { infoAt, mayRead } from "../platform/file_info.ts";
+import { foldersUp, withoutSlash, workingFolder } from "../platform/paths.ts";
+import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
+import { isOfAnotherUser, isProjectRoot, ownEnvFile } from "./env_location.ts";
+import { hasRequired } from "./no_settings.ts";
+import {
+  ENV_FILE_VARIABLE,
+  SETTING_NAMES,
+  SETTING_RULES,
+  type SettingName,
+  VARIABLES,
+} from "./options.ts";
 import type { Settings } from "./settings.ts";
 
-/** A guess at what the user meant by a setting. */
-export interface Suggestion extends Advice {
-  /** The setting; `undefined` if the guess concerns all settings. */
-  readonly about?: SettingName;
-  readonly fix: Fix;
-}
-
-/** Returns all suggestions, for the doctor. */
-export function suggestionsOn(settings: Settings): Suggestion[] {
-  const { unusedHalf } = settings;
-  const unfound = whyNoSettings(settings);
+/** Returns all suggestions. */
+export function suggestionsOn(settings: Settings): Advice[] {
   return [
-    ...(unusedHalf === undefined ? [] : [halfPair(unusedHalf, settings)]),
+    ...halfPair(settings),
     ...cutValues(settings),
     ...nearNames(settings),
     ...colonLines(settings),
-    ...(unfound === undefined ? [] : [unfound]),
+    ...unusedFile(settings),
   ];
 }
 
-/** Returns the suggestions that can explain why these settings are missing. */
-export function suggestionsFor(
-  settings: Settings,
-  missing: readonly SettingName[],
-): Suggestion[] {
-  return suggestionsOn(settings).filter(({ about }) =>
-    about === undefined || missing.includes(about)
-  );
-}
-
-function halfPair(set: "username" | "password", settings: Settings): Suggestion {
+function halfPair(settings: Settings): Advice[] {
+  const { unusedHalf: set } = settings;
+  if (set === undefined) return [];
   const other = set === "username" ? "password" : "username";
   const isOnlyOne = settings.origin(other) !== undefined;
-  return {
-    about: isOnlyOne ? set : other,
+  return [{
     problem: `the environment has ${VARIABLES[set]}, which is used only together with ` +
       VARIABLES[other],
     fix: isOnlyOne && set === "username"
       ? [{ inProgram: "pass it as an option", inTerminal: "pass it with --username" }]
       : `also set ${VARIABLES[other]} in the environment`,
-  };
+  }];
 }
 
 /**
@@ -58,9 +47,9 @@ function halfPair(set: "username" | "password", settings: Settings): Suggestion 
 const ENDS_AT_HASH =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?!["'`])[^#\r\n]*)#(\S?)/gm;
 
-function cutValues(settings: Settings): Suggestion[] {
+function cutValues(settings: Settings): Advice[] {
   const { file } = settings;
-  const found = new Map<string, Suggestion>();
+  const found = new Map<string, Advice>();
   for (const [, key = "", value = "", next = ""] of (file.text ?? "").matchAll(ENDS_AT_HASH)) {
     const about = SETTING_NAMES.find((name) => VARIABLES[name] === key);
     // A line within the value of another key is not an assignment, so it is skipped.
@@ -71,7 +60,6 @@ function cutValues(settings: Settings): Suggestion[] {
     // because a secret that was cut off is hard to notice.
     if (isApart ? !SETTING_RULES[about].secret : next === "" || /\s$/.test(value)) continue;
     found.set(key, {
-      about,
       problem: `${key} in the .env ends before a #`,
       fix: "if the # belongs to the value, put the value in single quotes",
     });
@@ -93,14 +81,13 @@ const LIKELY: Readonly<Record<string, SettingName>> = {
 /** Matches a line of YAML, which is not an assignment in a `.env`. */
 const COLON_LINE = /^[ \t]*([A-Za-z_]\w*)[ \t]*:[ \t]*\S/;
 
-function colonLines(settings: Settings): Suggestion[] {
+function colonLines(settings: Settings): Advice[] {
   const lines = (settings.file.text ?? "").split("\n");
-  return lines.flatMap((line, at): Suggestion[] => {
+  return lines.flatMap((line, at): Advice[] => {
     const key = COLON_LINE.exec(line)?.[1] ?? "";
     const about = SETTING_NAMES.find((name) => VARIABLES[name] === key) ?? LIKELY[plainName(key)];
     if (about === undefined || settings.origin(about) !== undefined) return [];
     return [{
-      about,
       problem: `line ${at + 1} of the .env has a colon after ${key}, so it is not used`,
       fix: `write ${VARIABLES[about]}=…`,
     }];
@@ -112,7 +99,7 @@ function colonLines(settings: Settings): Suggestion[] {
  * `.env`, up to two letters may differ; in the environment, which has many other names, all letters
  * must match.
  */
-function nearNames(settings: Settings): Suggestion[] {
+function nearNames(settings: Settings): Advice[] {
   const known: readonly string[] = Object.values(VARIABLES);
   const unset = SETTING_NAMES.filter((name) => settings.origin(name) === undefined)
     .map((name) => ({ name, plain: plainName(VARIABLES[name]) }));
@@ -120,7 +107,7 @@ function nearNames(settings: Settings): Suggestion[] {
     { place: "the .env", names: [...settings.file.values.keys()], most: 2 },
     { place: "the environment", names: allVariables(), most: 0 },
   ];
-  const found = new Map<SettingName, Suggestion>();
+  const found = new Map<SettingName, Advice>();
   for (const { place, names, most } of places) {
     for (const given of names) {
       if (known.includes(given)) continue;
@@ -131,7 +118,6 @@ function nearNames(settings: Settings): Suggestion[] {
       )?.name;
       if (about === undefined || found.has(about)) continue;
       found.set(about, {
-        about,
         problem: `${place} has ${given}, which is not a setting (did you mean ${
           VARIABLES[about]
         }?)`,
@@ -144,4 +130,48 @@ function nearNames(settings: Settings): Suggestion[] {
 
 function plainName(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
+}
+
+/** Finds a `.env` with settings that is not used here, if required settings are missing. */
+function unusedFile(settings: Settings): Advice[] {
+  const { file, location: { path, kind, searched } } = settings;
+  if (kind === "named" || hasRequired(settings) || hasSettings(file)) return [];
+  const other = otherFiles().find((each) => each !== path && hasSettings(readEnvFile(each)));
+  if (other === undefined) return [];
+  const why = kind === "new" ? whyNotSearched(searched) : `${path} is nearer`;
+  return [{
+    problem: `${other} has settings, but is not used here: ${why}`,
+    fix: ["to use it, ", {
+      inProgram: `set ${ENV_FILE_VARIABLE} to its path`,
+      inTerminal: `pass it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
+    }],
+  }];
+}
+
+/** Whether a file has settings that other programs do not use. */
+function hasSettings({ values }: EnvSnapshot): boolean {
+  return SETTING_NAMES.some((name) =>
+    name !== "username" && name !== "password" && values.has(VARIABLES[name])
+  );
+}
+
+/**
+ * Lists the `.env` files above the working folder, even above the project root, and the user's own.
+ */
+function otherFiles(): string[] {
+  const above = [...foldersUp(workingFolder() ?? "/")].slice(1).map((folder) => `${folder}.env`);
+  return [...above, ownEnvFile()].filter((path) => path !== undefined)
+    // A file that Deno would prompt for is skipped: a suggestion is not worth a permission prompt.
+    .filter(mayRead)
+    .filter((path) => {
+      const info = infoAt(path);
+      return info?.isFile === true && !isOfAnotherUser(info);
+    });
+}
+
+function whyNotSearched(searched: readonly string[]): string {
+  const last = searched.at(-1) ?? "";
+  return isProjectRoot(last)
+    ? `it is above the project root ${withoutSlash(last)}`
+    : "no folder from here up is a project root, with .git or deno.json";
 }

@@ -1,4 +1,3 @@
-import { AuthError } from "../errors/errors.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { statusView } from "./status_view.ts";
 import { type View, viewText } from "./view.ts";
@@ -6,19 +5,6 @@ import { type View, viewText } from "./view.ts";
 /** Makes a status show as a card in a notebook and as text in a terminal. */
 export function displayable(status: SessionStatus): SessionStatus {
   return displayed(status, () => statusView(status));
-}
-
-/** Makes a session show its current status. */
-export function displayableSession<T extends { status(): SessionStatus }>(session: T): T {
-  return displayed(session, () => {
-    try {
-      return statusView(session.status());
-    } catch (error) {
-      if (!(error instanceof AuthError)) throw error;
-      // If the settings cannot be read, the session shows the error instead.
-      return { tone: "red", title: error.problem, rows: [{ name: "next", value: error.fix }] };
-    }
-  });
 }
 
 /** Makes a value show as text and, in a notebook, as a card. */
@@ -41,7 +27,7 @@ export function displayed<T extends object>(value: T, view: () => View): T {
  * channels. On a busy machine, the end may arrive first, and the front end would then drop the
  * value (docs/notebooks.md).
  */
-export async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
+async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
   const made = await bundle();
   await new Promise((resolve) => setTimeout(resolve, 0));
   return made;

@@ -1,17 +1,9 @@
 import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { loadPackage } from "../platform/packages.ts";
-import { delayedDisplay } from "./displayable.ts";
 
 /** The package that draws QR codes. */
 const QR_PACKAGE = "npm:uqr@0.1.3";
-
-/** Makes a key show as text and as a picture if the key is the value of a cell. */
-export function displayableKey(key: AuthenticatorKey): AuthenticatorKey {
-  return Object.defineProperty(key, Symbol.for("Jupyter.display"), {
-    value: () => delayedDisplay(() => bundleOf(key)),
-  });
-}
 
 /**
  * Shows a key at once, as an output of the running cell.

@@ -1,15 +1,14 @@
 import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
-import type { Notice } from "../session/notices.ts";
-import { logsInUnasked, savesUnasked, type SessionStatus } from "../session/status.ts";
+import type { SessionStatus } from "../session/status.ts";
 import { storeText } from "../session/vault.ts";
 import { portalText, VARIABLES } from "../settings/options.ts";
 import type { Row, Tone, View } from "./view.ts";
 
 /** Returns the view of a status. */
 export function statusView(status: SessionStatus): View {
-  const { state, clientId, notices, portalUrl, asOf } = status;
+  const { state, clientId, ended, notices, portalUrl, asOf } = status;
   return {
     link: portalUrl,
     tone: toneOf(status),
@@ -20,11 +19,10 @@ export function statusView(status: SessionStatus): View {
         ? []
         : [{ name: "access token", value: accessText(status), share: shareLeft(status) }]),
       ...(clientId === undefined ? [] : [{ name: "app client", value: clientId }]),
+      ...(ended === undefined ? [] : [{ name: "signed out", value: ENDED[ended] }]),
       { name: "next", value: fixText(nextStep(status)) },
-      { name: "session", value: unfoundIn(status)?.problem ?? placeText(status) },
-      ...notices.filter((notice) => notice !== unfoundIn(status)).map((
-        { level, problem, fix },
-      ): Row => ({
+      { name: "session", value: placeText(status) },
+      ...notices.map(({ level, problem, fix }): Row => ({
         name: level,
         value: problem,
         fix,
@@ -33,6 +31,12 @@ export function statusView(status: SessionStatus): View {
     ],
   };
 }
+
+const ENDED = {
+  here: "on this computer",
+  provider: "on this computer and at the provider",
+  everywhere: "on all devices",
+} as const;
 
 /** Remaining time from which a token that cannot be refreshed is shown in amber. */
 const EXPIRES_SOON_SECONDS = 300;
@@ -73,28 +77,14 @@ function headline({ state, username, provider }: SessionStatus): string {
   return `${what}${host ? ` at ${host}` : ""}`;
 }
 
-/**
- * Returns the notice that no `.env` was found. The view shows its problem and its fix in the rows
- * "session" and "next".
- */
-function unfoundIn({ notices }: SessionStatus): Notice | undefined {
-  return notices.find(({ code }) => code === "NO_SETTINGS");
-}
-
 /** The place that stores the session, or that a login will use. */
 function placeText(status: SessionStatus): string {
   const { state, canRefresh, envFile, store } = status;
   const place = store === undefined ? displayPath(envFile) : storeText(store);
   if (state !== "none" || canRefresh) return `kept in ${place}`;
-  // The command line creates no file for a login with a password from the environment
-  // (`unasked_login.ts`).
-  if (logsInUnasked(status) && !savesUnasked(status, false)) {
-    const unless = envFile === undefined ? "" : " unless a file is named";
-    return fixText([
-      { inProgram: `login() keeps it in ${place}`, inTerminal: `no session is saved${unless}` },
-    ]);
-  }
-  return fixText([{ call: "login" }, ` keeps it in ${place}`]);
+  // `status()` does not read a store.
+  const mayBeKept = store === undefined ? "" : `, where each call looks for one`;
+  return fixText([{ call: "login" }, ` keeps it in ${place}${mayBeKept}`]);
 }
 
 /** The remaining time of the access token. */
@@ -119,25 +109,18 @@ function at(portal: string | undefined): string {
   return portal === undefined ? "" : ` at ${portal}`;
 }
 
+const LOGIN: Fix = ["run ", { call: "login" }];
+
 /** Returns what happens next, or what the user has to do. */
 export function nextStep(status: SessionStatus): Fix {
-  const { state, canRefresh, provider, refreshableUntil, source, settings } = status;
+  const { state, canRefresh, refreshableUntil, source, settings } = status;
   const portal = portalText(status.portalUrl, settings[VARIABLES.portalUrl]);
   if (state === "none" && canRefresh) return "the next call gets a token from the option token";
-  // Only the command line logs in without a call of `login()`.
-  const loginStep: Fix = logsInUnasked(status) && provider !== undefined
-    ? [{
-      inProgram: "run login()",
-      inTerminal: "the commands fetch and token log in automatically",
-    }]
-    : ["run ", { call: "login" }];
-  const unfound = unfoundIn(status);
-  if (unfound?.fix) return unfound.fix;
-  if (state === "none") return loginStep;
+  if (state === "none") return LOGIN;
   if (source === "token") return "the option token replaces the token before it expires";
   const isPortal = source === "portal";
   if (state === "expired" || state === "rejected") {
-    return isPortal ? newPortalString(portal) : loginStep;
+    return isPortal ? newPortalString(portal) : LOGIN;
   }
   if (canRefresh) {
     const until = refreshableUntil

@@ -192,8 +192,7 @@ const storeFailures: [string, () => Response, number, RegExp][] = [
   [
     "is down",
     unreachable,
-    // At most three attempts for each of the first four files, plus one for each other file.
-    4 * 3 + DOWN - 4,
+    6 * DOWN,
     /^Cannot reach https:\/\/store\.example, to which \S+ redirected \(/,
   ],
 ];

@@ -102,9 +102,10 @@ test(
     assertMatch(left.join(), /^data\.bin\.([0-9a-f]{8})\.note,data\.bin\.\1\.part$/);
     assertEquals(Deno.statSync(`${folder}/${left[1]}`).size, 100_000);
     const saved = await get();
-    assertEquals([saved.bytes, saved.resumedFrom], [300_000, 100_000]);
+    // The last byte is requested again: the .part file could already be complete.
+    assertEquals([saved.bytes, saved.resumedFrom], [300_000, 99_999]);
     const { range, ifRange } = server.asked.at(-1) ?? {};
-    assertEquals([range, ifRange], ["bytes=100000-", `"one"`]);
+    assertEquals([range, ifRange], ["bytes=99999-", `"one"`]);
     assertWhole(world);
     assertEquals(namesIn(folder), ["data.bin"]);
   },
@@ -124,29 +125,16 @@ test(
   },
 );
 
-const one = { etag: `"one"` };
-const notes: [what: string, note: unknown, isUsed: boolean][] = [
-  ["is null", null, false],
-  ["is text", "text", false],
-  ["is a list", [1], false],
-  ["has the tag of another version", { etag: `"two"` }, false],
-  ["has a smaller length", { ...one, "content-length": "9" }, false],
-  ["has a line break in its tag", { etag: `"one"\r\na: b` }, false],
-  ["has a line break in its validator", { ...one, validator: `"one"\r\na: b` }, false],
-  ["has an unknown digest", { ...one, digest: { algorithm: "md6", value: "AA==" } }, true],
-  ["has a digest that is none", { ...one, "content-md5": "0123456789abcdef" }, true],
-];
 test(
   "download() starts over if the .note of an interrupted download is damaged",
   {},
   async (world) => {
     const { get, folder } = world;
-    for (const [what, note, isUsed] of notes) {
+    for (const note of ["", `"two"`, `"on`, `"one"\r\na: b`, `W/"one"`]) {
       await leavePart(world);
       const name = namesIn(folder).find((name) => name.endsWith(".note"));
-      Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(note));
-      // A note without a length: the last byte is requested again.
-      assertEquals((await get({ ifExists: "replace" })).resumedFrom, isUsed ? 99_999 : 0, what);
+      Deno.writeTextFileSync(`${folder}/${name}`, note);
+      assertEquals((await get({ ifExists: "replace" })).resumedFrom, 0, note);
       assertWhole(world);
     }
     assertEquals(namesIn(folder), ["data.bin"]);
@@ -196,31 +184,36 @@ test(
   },
 );
 
-test("a download that waits for another one logs this once", {}, async (world) => {
-  const { server, get, file, folder } = world;
-  const free = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  Object.assign(server.options, { dropAfter: 100_000, beforeDrop: () => free.promise });
-  const first = get({ onProgress: ({ bytes }) => bytes > 0 && begun.resolve() });
-  await begun.promise;
-  const events: LogEvent[] = [];
-  let looks = 0;
-  const other = world.another({
-    log: (event) => void events.push(event),
-    sleep: () => {
-      if (++looks === 50) {
-        server.options.dropAfter = Infinity;
-        free.resolve();
-      }
-      return new Promise((resolve) => setTimeout(resolve, 0));
-    },
-  });
-  await other.login();
-  assertEquals((await other.download("/files/data?day=1", file)).kept, true);
-  assertEquals((await first).bytes, 300_000);
-  assertEquals(events.filter(({ event }) => event === "pause").length, 1);
-  assertEquals([looks >= 50, namesIn(folder)], [true, ["data.bin"]]);
-});
+test(
+  "a download waits for another one of the same file, with growing pauses",
+  {},
+  async (world) => {
+    const { server, get, file, folder } = world;
+    const free = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    Object.assign(server.options, { dropAfter: 100_000, beforeDrop: () => free.promise });
+    const first = get({ onProgress: ({ bytes }) => bytes > 0 && begun.resolve() });
+    await begun.promise;
+    const events: LogEvent[] = [];
+    const pauses: number[] = [];
+    const other = world.another({
+      log: (event) => void events.push(event),
+      sleep: (ms) => {
+        if (pauses.push(ms) === 7) {
+          server.options.dropAfter = Infinity;
+          free.resolve();
+        }
+        return new Promise((resolve) => setTimeout(resolve, 0));
+      },
+    });
+    await other.login();
+    assertEquals((await other.download("/files/data?day=1", file)).kept, true);
+    assertEquals((await first).bytes, 300_000);
+    assertEquals(pauses.slice(0, 7), [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+    assertEquals(events.filter(({ event }) => event === "pause").length, pauses.length);
+    assertEquals(namesIn(folder), ["data.bin"]);
+  },
+);
 
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 
@@ -257,14 +250,9 @@ const content = contentOf(300_000);
 const right = `sha-256=:${sha256(content)}:`;
 
 const digests: [headers: Record<string, string>, isRight: boolean][] = [
-  [{ "repr-digest": `unixsum=:AA==:, ${right}`, "content-md5": "AAAA" }, true],
+  [{ "repr-digest": `unixsum=:AA==:, ${right}` }, true],
   [{ "repr-digest": `sha-256=:${sha256(contentOf(5))}:` }, false],
-  [{ "content-md5": createHash("md5").update(content).digest("base64") }, true],
-  [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==" }, false],
-  // These are not the base64 of 16 bytes, or of 32, so they say nothing about the file.
-  [{ "content-md5": createHash("md5").update("x").digest("hex") }, true],
-  [{ "content-md5": `"${createHash("md5").update("x").digest("base64")}"` }, true],
-  [{ "content-md5": "AAAAAAAAAAAAAAAAAAAAAAAA" }, true],
+  // This is not the base64 of 32 bytes, so it says nothing about the file.
   [{ "repr-digest": "sha-256=:AAAA:" }, true],
 ];
 for (const [headers, isRight] of digests) {
@@ -363,7 +351,7 @@ test("download() keeps its .part file while the API is preparing the file", {}, 
   world.server.options.instead = () => ACCEPTED;
   assertEquals((await rejection(world.get())).code, "API_BODY");
   delete world.server.options.instead;
-  assertEquals((await world.get()).resumedFrom, 100_000);
+  assertEquals((await world.get()).resumedFrom, 99_999);
   assertWhole(world);
 });
 
@@ -383,7 +371,7 @@ test("download() keeps its .part file if the API returns a login page instead of
   const error = await rejection(get());
   assertEquals([error.name, error.code], ["ApiError", "API_BODY"]);
   Object.assign(server.options, { content, etag: '"one"', headers: {} });
-  assertEquals((await get()).resumedFrom, 100_000);
+  assertEquals((await get()).resumedFrom, 99_999);
   assertWhole(world);
 });
 
@@ -414,41 +402,51 @@ test(
     own.abort(new Error("enough"));
     assertEquals((await rejection(running)).message, "enough");
     server.options.dropAfter = Infinity;
-    // Without "replace", this call would wait for the earlier one, which may still hold the .part file.
-    const saved = await get({ ifExists: "replace" });
+    const saved = await get();
     assert(saved.resumedFrom > 0);
     assertWhole(world);
     stalled.resolve();
   },
 );
 
-const encodings: [string, isDecoded: boolean][] = [
-  ["GZIP", true],
-  ["deflate", false],
+const encodings: [string, CompressionFormat | undefined][] = [
+  ["GZIP", "gzip"],
+  ["br", "brotli"],
+  ["zstd", undefined],
 ];
-for (const [encoding, isDecoded] of encodings) {
+for (const [encoding, format] of encodings) {
   test(
-    `download() ${isDecoded ? "decodes" : "refuses"} a response with content-encoding ${encoding}`,
+    `download() ${format ? "decodes" : "refuses"} a response with content-encoding ${encoding}`,
     {},
     async ({ server, get, file, folder }) => {
-      const stream = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
-      server.options.content = await new Response(stream).bytes();
+      const stream = new Blob(["rows"]).stream();
+      const encoded = format ? stream.pipeThrough(new CompressionStream(format)) : stream;
+      server.options.content = await new Response(encoded).bytes();
       server.options.headers = { "content-encoding": encoding };
       // download() replaces this header.
       const getting = get({ init: { headers: { "accept-encoding": "br" } } });
-      if (isDecoded) {
+      if (format) {
         assertEquals((await getting).bytes, 4);
         assertEquals(await Deno.readTextFile(file), "rows");
       } else {
         const error = await rejection(getting);
         assertEquals([error.code, namesIn(folder)], ["API_BODY", []]);
       }
-      assertEquals(server.asked[0]?.acceptEncoding, "identity");
+      assertEquals(server.asked.map(({ acceptEncoding }) => acceptEncoding), ["identity"]);
     },
   );
 }
 
-Deno.test("the result of download() does not show a token in the content type", async () => {
+test("download() keeps no part of an encoded response that breaks off", {}, async (world) => {
+  const { server, get, folder } = world;
+  const stream = new Blob([contentOf(300_000)]).stream().pipeThrough(new CompressionStream("gzip"));
+  server.options.content = await new Response(stream).bytes();
+  Object.assign(server.options, { headers: { "content-encoding": "gzip" }, dropAfter: 100_000 });
+  assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
+  assertEquals([server.asked.length, namesIn(folder)], [1, []]);
+});
+
+Deno.test("the result of download() withholds a content type that repeats the token", async () => {
   await using world = await signedIn({
     api: ({ headers }) =>
       new Response("rows", { headers: { "content-type": headers.get("authorization") ?? "" } }),

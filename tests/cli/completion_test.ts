@@ -34,7 +34,7 @@ const offers: [line: string[], offered: string[]][] = [
   [["--env-file", "=", "x", "logout", "--every"], ["--everywhere"]],
   [["fetch", "-o", ""], []],
   [["completion", "z"], ["zsh"]],
-  [["explain", "NO_S"], ["NO_SESSION", "NO_SETTINGS"]],
+  [["explain", "NO"], ["NO_SESSION", "NOT_SAVED", "NOT_REVOKED"]],
 ];
 
 const lackOfShell = async (shell: string) => NO_SHELL ?? await lackOf(shell, "--version");

@@ -114,7 +114,7 @@ const PROVIDERS: [
         /issued no refresh token for this login, so the session lasts 30 min$/,
         /to allow refresh tokens for the app client/,
       ],
-      ["logout", "ok", /the access token cannot be revoked and stays valid until it expires/],
+      ["logout", "ok", /no refresh token to revoke; it ends when its token expires/],
     ],
   ],
 ];

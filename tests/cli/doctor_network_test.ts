@@ -261,9 +261,9 @@ Deno.test("doctor({ login: true }) reports a wrong password, and sends nothing m
   await diagnosisOf({ ...SETTINGS, fetch: unsaid.fetch }, true);
 });
 
-Deno.test("doctor() fails with a Deno older than 2.9.1", async () => {
+Deno.test("doctor() fails with a Deno older than 2.9.6", async () => {
   const described = Object.getOwnPropertyDescriptor(Deno, "version") ?? {};
-  const versions = [["2.9.0", "fail"], ["2.9.1", "ok"], ["2.10.0", "ok"]];
+  const versions = [["2.9.5", "fail"], ["2.9.6", "ok"], ["2.10.0", "ok"]];
   for (const [version, level] of versions) {
     Object.defineProperty(Deno, "version", {
       configurable: true,

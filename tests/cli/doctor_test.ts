@@ -72,7 +72,7 @@ Deno.test("missing settings are only a warning while a portal token is valid", a
       await session.doctor(),
       "settings",
       "fail",
-      /missing AUTH_URL .*USER_POOL_ID/,
+      /missing AUTH_URL, .*USER_POOL_ID/,
       /ticket/,
     );
     await session.login({ portalToken: `bearer ${canaries.accessToken}` });

@@ -40,24 +40,7 @@ Deno.test("fetch and token log in with the .env alone, and save the session ther
     assertEquals([again.code, again.stderr], [0, ""]);
   }));
 
-/** What `status` says without a session. */
-const AUTOMATICALLY = "next: the commands fetch and token log in automatically\n";
 const BY_HAND = "next: run platform-auth login\n";
-
-Deno.test("status says that fetch and token log in automatically, and whether they save the session", () =>
-  inBareFolder(async ({ run, folder, variables }) => {
-    const said = async (env?: Record<string, string>) =>
-      (await run(["status"], env && { env })).stdout;
-    const bare = await said({ ...variables, AUTH_ENV_FILE: "false" });
-    assertStringIncludes(bare, `${AUTOMATICALLY}  session: no session is saved\n`);
-    const unnamed = await said(variables);
-    assertStringIncludes(
-      unnamed,
-      `${AUTOMATICALLY}  session: no session is saved unless a file is`,
-    );
-    await writeEnv(folder, variables);
-    assertMatch(await said(), /log in automatically\n.* keeps it in \.env/);
-  }));
 
 Deno.test("status asks for a login if fetch and token cannot log in, and says why not", () =>
   inCliWorld(async ({ run, folder, variables: { PASSWORD = "", USERNAME = "", ...others } }) => {

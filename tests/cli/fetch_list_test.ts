@@ -64,17 +64,6 @@ Deno.test("fetch --list - reads the list from standard input", () =>
     assertEquals(filesBelow(folder), ["here.csv"]);
   }));
 
-Deno.test("fetch --list removes quotes around an address or a name", () =>
-  inListWorld(
-    `${CSV} "a b.csv"\n"/v1/stations" 'c/d e.json'\n'/v1/whoami'\n/v1/maps it's "so"\n`,
-    async ({ fetch }) => {
-      const { saved, failed } = JSON.parse((await fetch("--json", "--concurrency", "1")).stdout);
-      const files = [...saved, ...failed].map(({ file }: { file: string }) => file);
-      const named = ["data/a b.csv", "data/c/d e.json", `data/it's "so"`, "data/whoami"];
-      assertEquals(files.sort(), named);
-    },
-  ));
-
 const wrong: [string, string][] = [
   ["an address without a file name", "/v1/stations/\n"],
   ["a file outside the folder", "/v1/stations ../x\n"],

@@ -54,7 +54,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["store-key", /no command store-key; make the key with openssl rand -base64 32/],
   ["whoami", /no command whoami; platform-auth status/],
   ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
-  ["explain no_sesion", /no such code \(did you mean NO_SESSION\?\); all codes: platform-auth/],
+  ["explain no_sesion", /no such code; all codes: platform-auth/],
 ];
 
 for (const [args, message] of misuse) {

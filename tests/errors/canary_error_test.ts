@@ -61,16 +61,16 @@ const key = jsonAnswer({
 });
 /** A refusal that repeats only this secret: any other secret would already hide the message. */
 const refusedStep = (name: string, secret: string): Canned => errorAnswer(name, `Not ${secret}`);
-/** Answers a further step with `respond()`, and receives `last` as the response. */
+/** Answers each further step, and receives `last` as the response. */
 const answered = (last: Canned, ...answers: Canned[]): Scenario => async (session) => {
-  const found = await session(...answers, last).login().catch((error: unknown) => error);
-  if (!(found instanceof module.ChallengeError)) throw found;
-  await assertHides(found, found.code);
   const { newPassword, code } = canaries;
   const answer = ({ name }: module.ChallengeAsk) => name === "NEW_PASSWORD" ? newPassword : code;
-  await found.respond(
-    Object.fromEntries(found.challenge.asks.map((ask) => [ask.name, answer(ask)])),
-  );
+  await session(...answers, last).login({
+    onChallenge: async (challenge) => {
+      await assertHides(challenge, "the challenge");
+      return Object.fromEntries(challenge.asks.map((ask) => [ask.name, answer(ask)]));
+    },
+  });
 };
 const atFile =
   (text: string | Uint8Array<ArrayBuffer>, work: (session: module.Session) => unknown): Scenario =>
@@ -170,7 +170,6 @@ const scenarios: [module.AuthErrorCode, Scenario][] = [
       })
     ),
   ],
-  ["CHALLENGE_REQUIRED", login(step("MFA_SETUP"), key)],
   [
     "CODE_REJECTED",
     answered(refusedStep("CodeMismatchException", canaries.code), step("EMAIL_OTP")),

@@ -138,10 +138,10 @@ Deno.test("a process that prints the session and fails prints no secret", () =>
     ];
     for (const [end, said] of ends) {
       const flags = ["--allow-read=.", "--allow-env"];
-      const logged = { AUTH_LOG: "debug" };
+      const logged = { AUTH_LOG: "1" };
       const { code, stdout, stderr } = await runScript(script(end), { cwd, flags, env: logged });
       assertEquals(code, 1, end);
-      assertMatch(stderr, /^platform-auth: settings /m);
+      assertMatch(stderr, /^\S+ platform-auth: settings /m);
       assert(said.test(stderr), stderr);
       assert(stdout.includes("Signed in"), stdout);
       await assertHides(stdout + stderr, end);

@@ -3,7 +3,7 @@
  * tested in `kernel/` and `browser/`.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { createSession, type Diagnosis, type SessionStatus } from "../../mod.ts";
+import type { Diagnosis, SessionStatus } from "../../mod.ts";
 import { cardHtml } from "../../src/show/card.ts";
 import { diagnosisView } from "../../src/show/diagnosis.ts";
 import { displayable } from "../../src/show/displayable.ts";
@@ -66,7 +66,6 @@ const CLOCK = {
   fix: "set it",
 } as const;
 const ENDS = { code: "PORTAL_TOKEN", level: "warning", problem: "it ends" } as const;
-const SIGNED_OUT = { code: "SIGNED_OUT", level: "note", problem: "signed out" } as const;
 
 const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegExp][] = [
   [
@@ -111,7 +110,12 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     /○ The API rejected this token; log in again.*rejected by the API\n.*run login\(\)/s,
   ],
 
-  ["signed out", { ...GONE, notices: [SIGNED_OUT] }, GRAY, /○ Not signed in.*- note: signed out/s],
+  [
+    "signed out",
+    { ...GONE, ended: "everywhere" },
+    GRAY,
+    /○ Not signed in.*signed out: on all devices/s,
+  ],
   [
     "no session",
     GONE,
@@ -241,15 +245,6 @@ Deno.test("the card for a portal token links to the portal, and its text contain
     assertBalanced(card);
     assertStringIncludes(text, portalUrl);
   }
-});
-
-Deno.test("Deno.inspect() of a session shows its status, or the error in its settings", async () => {
-  const session = createSession({ envFile: false, username: "ada" });
-  assertEquals(Deno.inspect(session), Deno.inspect(session.status()));
-  const shown = await Reflect.get(session, Symbol.for("Jupyter.display"))();
-  assertStringIncludes(shown["text/html"], "Not signed in");
-  const wrong = createSession({ envFile: false, authUrl: "https://a\u0007.example" });
-  assertMatch(Deno.inspect(wrong), /Cannot use AUTH_URL .* control character/);
 });
 
 /** Asserts that all elements are closed in order, so that no text became markup. */

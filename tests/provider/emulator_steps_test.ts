@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Answers, type Challenge, createSession } from "../../mod.ts";
 import { totpIn } from "../../src/sandbox/identity_provider/challenges/authenticators.ts";
-import { respondTo } from "../session/challenges/cases.ts";
 import { type CognitoLocal, cognitoLocalTest } from "./cognito_local.ts";
 
 function sessionAt({ url, clientId, clientSecret, userPoolId }: CognitoLocal) {
@@ -56,13 +55,12 @@ cognitoLocalTest(
       SoftwareTokenMfaSettings: { Enabled: true, PreferredMfa: true },
     });
     const codes: string[] = [];
-    const answerCode = ({ attempt, asks }: Challenge): Answers => {
+    const onChallenge = ({ attempt, asks }: Challenge): Answers => {
       codes.push(`${attempt} ${asks[0]?.prompt}`);
       return { SOFTWARE_TOKEN_MFA_CODE: attempt === 1 ? "00000000" : code() };
     };
     const prompt = "Code from your authenticator app (Phone):";
-    const login = session.login({ username, password, strategy: "environment" });
-    assertEquals((await respondTo(login, answerCode)).state, "valid");
+    assertEquals((await session.login({ username, password, onChallenge })).state, "valid");
     assertEquals(codes, [`1 ${prompt}`, `2 ${prompt}`]);
   },
 );

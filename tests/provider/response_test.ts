@@ -54,7 +54,7 @@ const text = (body: string, status = 200, headers: Record<string, string> = {}):
 const WHOLE = JSON.stringify({ AuthenticationResult: token, ChallengeParameters: {} });
 const NUMBER = tokenAnswer({ ...TOKENS, RefreshToken: 7 });
 const LINE_BREAK = tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" });
-const LONG_NAME = jsonAnswer({ ChallengeName: "X".repeat(201) });
+const NUMBERED = jsonAnswer({ ChallengeName: 7 });
 
 const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][] = [
   ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
@@ -65,7 +65,7 @@ const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][
   ["a number as the refresh token", NUMBER, /RefreshToken.*string/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
   ["the JSON value null", jsonAnswer(null), /without an error name/],
-  ["a challenge name of 201 characters", LONG_NAME, /ChallengeName/],
+  ["a number as the name of a challenge", NUMBERED, /ChallengeName/],
   ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
   ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],

@@ -10,8 +10,7 @@ async function post(sandbox: Sandbox, body: unknown): Promise<Response> {
   const response = await fetch(sandbox.authUrl, {
     method: "POST",
     headers: vendorHeaders(),
-    // Deno 2.7.7 to 2.9.5 repeats a request with a text body even then.
-    body: new Blob([JSON.stringify(body)]),
+    body: JSON.stringify(body),
     client,
   });
   return new Response(await response.text(), response);

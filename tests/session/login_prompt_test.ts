@@ -59,19 +59,6 @@ Deno.test("login() prompts for the password once more after a rejected one", asy
   assertEquals(world.logins(), 4);
 });
 
-Deno.test("login() does not prompt again if another wrong password could lock the account", async () => {
-  await using world = portless();
-  const wrong = "Wrong-Password-1";
-  world.sandbox.addUser({ username: "grace", password: "The-Right-Password-1" });
-  const { prompt, asked } = answering(wrong);
-  const session = world.another({ prompt });
-  for (let round = 0; round < 3; round++) {
-    await rejection(session.login({ username: "grace", password: wrong }));
-  }
-  const error = await rejection(session.login({ username: "grace" }));
-  assertEquals([error.code, asked.length], ["INVALID_CREDENTIALS", 1]);
-});
-
 Deno.test("the error of a rejected login says where user name and password came from", async () => {
   await using world = portless({ file: true });
   const { password: _, username: __, ...rest } = world.options;

@@ -151,7 +151,7 @@ Deno.test("a session from a portal string needs no provider settings and cannot 
   assertEquals(status.refreshableUntil, undefined);
   assertEquals(status.username, "student");
   const [warning = ""] = status.warnings;
-  assertMatch(warning, /cannot be refreshed.*\b30 min\b.*, or set APP_CLIENT_ID and/);
+  assertMatch(warning, /cannot be refreshed.*\b30 min\b/);
   world.clock.advance(600);
   assertMatch(session.status().warnings.join(), /\b20 min\b/);
   assertEquals((await session.authFetch("/v1/whoami")).status, 200);
@@ -223,6 +223,12 @@ Deno.test("the error for missing settings suggests the .env or `init` only if th
   assertMatch(
     inMemory,
     /missing PASSWORD; set the missing values in the environment or as an option \(help/,
+  );
+  const { authUrl: ___, ...unplaced } = world.options;
+  assertMatch(await missing(unplaced), /missing AUTH_URL; set/);
+  assertMatch(
+    await missing({ ...unplaced, provider: "aws" }),
+    /missing AUTH_URL \(or AUTH_REGION\)/,
   );
 });
 

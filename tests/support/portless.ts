@@ -2,7 +2,7 @@ import { Clock } from "./clock.ts";
 import { isFile } from "./needs.ts";
 import "./quick_signatures.ts";
 import "./sandbox_key.ts";
-import { createSession, type Session, type SessionOptions, type SessionStatus } from "../../mod.ts";
+import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { makeSession } from "../../src/session.ts";
 import type { World } from "../../src/platform/world.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
@@ -170,12 +170,6 @@ export async function statusOf(answer: Promise<Response>): Promise<number> {
   const { status, body } = await answer;
   await body?.cancel();
   return status;
-}
-
-/** The notices of a status that need no action, as sentences. */
-export function notesOf({ notices }: SessionStatus): string[] {
-  return notices.filter(({ level }) => level === "note")
-    .map(({ problem, fix }) => fix === undefined ? problem : `${problem}; ${fix}`);
 }
 
 /** The keys and values of a `.env` with plain lines only; none before the file exists. */

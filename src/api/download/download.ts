@@ -6,15 +6,14 @@
 import type { Api } from "../api.ts";
 import { CheckedCall } from "../checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { type IfExists, openTarget } from "./part.ts";
+import { type IfExists, openPart } from "./part.ts";
 import { Reports } from "./reports.ts";
 import { onDisk } from "../save_errors.ts";
 import { type DownloadProgress, Transfer } from "./transfer.ts";
 import { onAbort } from "../../platform/abort.ts";
 import { idleTimeout } from "../../platform/idle.ts";
-import { type LiveLine, liveLine } from "../../platform/live_line.ts";
 import { isUrl, pathOfUrl } from "../../platform/paths.ts";
-import type { Timing } from "../../platform/world.ts";
+import { retry } from "../../platform/retry.ts";
 import { typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode download}. */
@@ -58,11 +57,9 @@ export interface Download {
   kept?: true;
 }
 
-/** Interval at which to check whether another download of the same file has ended. */
-const LOOK_MS = 100;
-const BUSY = "another download is saving the file";
-/** A wait that takes longer than this is shown. */
-const UNSEEN_MS = 2_000;
+/** The pauses while another download saves the same file. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Returns the path of a file to save.
@@ -107,7 +104,7 @@ export function checkRequest(method: string, headers: Headers): void {
 }
 
 /**
- * Saves a response as a file. Waits while another download saves the same file.
+ * Saves a response as a file.
  *
  * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
  * causes are detected before anything is sent.
@@ -131,8 +128,7 @@ export async function downloadTo(
     reports.soon();
   };
   try {
-    const given = { ...options, onPiece, waits: true } as const;
-    const saved = await downloadFile(api, input, file, given, signal, group);
+    const saved = await downloadFile(api, input, file, { ...options, onPiece }, signal, group);
     reports.now();
     return saved;
   } finally {
@@ -145,31 +141,9 @@ export async function downloadTo(
 export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signal"> {
   /** Called for each piece of the file. */
   readonly onPiece: (progress: DownloadProgress) => void;
-  /** Whether to wait while another download is saving the file. */
-  readonly waits: boolean;
 }
 
-/**
- * Saves a response as a file.
- *
- * @returns The saved or kept file; `busy` if another download is saving the file.
- */
-export function downloadFile(
-  api: Api,
-  input: string | URL | Request,
-  file: string,
-  options: FileOptions & { readonly waits: true },
-  signal: AbortSignal | undefined,
-  group: DownloadGroup,
-): Promise<Download>;
-export function downloadFile(
-  api: Api,
-  input: string | URL | Request,
-  file: string,
-  options: FileOptions,
-  signal: AbortSignal | undefined,
-  group: DownloadGroup,
-): Promise<Download | "busy">;
+/** Saves a response as a file. Waits while another download saves the same file. */
 export async function downloadFile(
   api: Api,
   input: string | URL | Request,
@@ -177,7 +151,7 @@ export async function downloadFile(
   options: FileOptions,
   signal: AbortSignal | undefined,
   group: DownloadGroup,
-): Promise<Download | "busy"> {
+): Promise<Download> {
   const { monotonic } = api.timing;
   const started = monotonic();
   const { ifExists = "keep", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
@@ -185,56 +159,34 @@ export async function downloadFile(
   const { address, headers, method } = call.request;
   checkRequest(method, headers);
   const canResume = resume && method === "GET";
-  const open = () => onDisk(file, () => openTarget(file, address, ifExists, canResume, signal));
-  const target = options.waits ? await openWhenFree(api.timing, signal, open) : await open();
-  if (target === "busy") return target;
+  const part = await retry(api.timing, signal, async (count) => {
+    const part = await onDisk(file, () => openPart(file, address, ifExists, canResume));
+    if (part !== "busy") return { done: part };
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (count - 1), LONGEST_PAUSE_MS);
+    return { pauseMs, why: "another download is saving the file" };
+  });
   const passed = () => ({ milliseconds: Math.round(monotonic() - started) });
   const kept = (bytes: number): Download => {
     return { file, bytes, resumedFrom: 0, ...passed(), kept: true };
   };
-  if (typeof target === "number") return kept(target);
+  if (typeof part === "number") return kept(part);
   // The file is released as soon as the signal aborts. The caller's next call can then open the
   // file, even if this call has not ended yet.
-  const stopListening = onAbort(signal, () => target.release());
+  const stopListening = onAbort(signal, () => part.release());
   try {
-    const transfer = new Transfer(call, file, target, group, onPiece);
+    const transfer = new Transfer(call, file, part, group, onPiece);
     await group.inPlace(signal, () => transfer.run());
     const found = await transfer.finish();
     if (found !== undefined) return kept(found);
     const { resumedFrom, contentType } = transfer;
-    const bytes = target.size;
+    const bytes = part.size;
     return { file, bytes, resumedFrom, ...(contentType && { contentType }), ...passed() };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
     stopListening();
-    target.release();
+    part.release();
     call.release();
-  }
-}
-
-/** Opens the target of a download as soon as no other download is saving the file. */
-async function openWhenFree<T>(
-  { log, monotonic, sleep }: Timing,
-  signal: AbortSignal | undefined,
-  open: () => Promise<T | "busy">,
-): Promise<T> {
-  const started = monotonic();
-  let line: LiveLine | undefined;
-  try {
-    for (let looks = 0;; looks++) {
-      signal?.throwIfAborted();
-      const target = await open();
-      if (target !== "busy") return target;
-      if (looks === 0) log?.({ event: "pause", pauseMs: LOOK_MS, reason: BUSY });
-      if (line === undefined && monotonic() - started >= UNSEEN_MS) {
-        line = liveLine();
-        await line?.show(`Waiting (${BUSY})`);
-      }
-      await sleep(LOOK_MS, signal);
-    }
-  } finally {
-    await line?.remove();
   }
 }

@@ -80,10 +80,10 @@ export interface Downloads {
 
 const DEFAULT_CONCURRENCY = 4;
 /**
- * Number of open files per running transfer. While one file uses the network, another can be opened
- * or finished on the disk.
+ * Number of workers per running transfer. While one worker uses the network, another can open or
+ * finish a file on the disk.
  */
-const OPEN_FOR_EACH = 2;
+const WORKERS_FOR_EACH = 2;
 /**
  * Maximum time to work before the event loop gets a turn. Without turns, many files that are kept
  * and need no request would delay Stop and timers.
@@ -102,101 +102,142 @@ export async function downloadItems(
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
 ): Promise<Downloads> {
+  checkOptions(options);
   const { concurrency = DEFAULT_CONCURRENCY } = options;
-  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw typeError("concurrency must be a whole number from 1");
-  }
-  idleTimeout(options.idleTimeoutMs);
-  checkIfExists(options.ifExists);
-  const { method = "GET", headers, body } = options.init ?? {};
-  checkRequest(method.toUpperCase(), checkedHeaders(headers));
-  if (body instanceof ReadableStream) {
-    throw typeError("The body is sent with each item; pass text or bytes, not a stream");
-  }
   const { tasks, total } = checkedItems(items);
-  const { timing } = api;
-  const group = new DownloadGroup(timing, concurrency);
-  const { end } = group;
-  const started = timing.monotonic();
-  let restedAt = performance.now();
-  const saved: Download[] = [];
-  const kept: Download[] = [];
-  const failed: FailedDownload[] = [];
-  /** Items that another process is saving. They are tried again after all others. */
-  const busy: Task[] = [];
-  let fetched = 0;
-  const reports = new Reports(timing, () => {
-    options.onProgress?.({
-      files: saved.length + kept.length + failed.length,
-      ...(total !== undefined && { total }),
-      kept: kept.length,
-      failed: failed.length,
-      bytes: fetched,
-    });
-  });
-
-  async function save({ input, path }: Task, waits: boolean): Promise<"busy" | "done"> {
-    if (performance.now() - restedAt > BUSY_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      restedAt = performance.now();
-    }
-    end.signal.throwIfAborted();
-    let before: number | undefined;
-    // Counts only bytes that this call downloads: not those of an earlier call, and nothing when a
-    // file starts over at byte zero.
-    const onPiece = ({ bytes }: DownloadProgress) => {
-      fetched += Math.max(0, bytes - (before ?? bytes));
-      before = bytes;
-      reports.soon();
-    };
-    const either = input instanceof Request
-      ? AbortSignal.any([end.signal, input.signal])
-      : end.signal;
-    try {
-      either.throwIfAborted();
-      const given = { ...options, onPiece, waits };
-      const done = await downloadFile(api, input, path, given, either, group);
-      if (done === "busy") return done;
-      (done.kept ? kept : saved).push(done);
-    } catch (reason) {
-      end.signal.throwIfAborted();
-      // The signal of an item may abort with a value of any type.
-      const error = reason instanceof Error ? reason : new Error(`${reason}`);
-      if (concernsAll(error)) throw error;
-      failed.push({ input: withoutQuery(input), file: path, error });
-    }
-    reports.soon();
-    return "done";
-  }
-
-  /** Saves items until no items are left. Several workers run this function at once. */
-  async function work(): Promise<void> {
-    for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
-      if (await save(next.value, false) === "busy") busy.push(next.value);
-    }
-    for (let task; (task = busy.shift()) !== undefined;) await save(task, true);
-  }
-
+  const batch = new Batch(api, options, concurrency, total);
+  const { end } = batch.group;
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));
+  /** Saves items until no items are left. Several workers run this function at once. */
+  const work = async () => {
+    for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
+      await batch.save(next.value);
+    }
+  };
   try {
-    reports.now();
-    const openFiles = concurrency * OPEN_FOR_EACH;
-    const workers = Array.from({ length: Math.min(openFiles, total ?? openFiles) }, work);
+    batch.reports.now();
+    const count = Math.min(concurrency * WORKERS_FOR_EACH, total ?? Infinity);
+    const workers = Array.from({ length: count }, work);
     await Promise.all(workers.map((each) => each.catch((error) => end.abort(error))));
     end.signal.throwIfAborted();
-    reports.now();
+    batch.reports.now();
+    return batch.result();
   } finally {
     stopListening();
-    group.close();
-    reports.end();
+    batch.close();
     // Not awaited: `return()` would wait for the source of the items, which may itself wait for the
     // network.
     tasks.return(undefined).catch(() => {});
   }
-  const bytes = saved.reduce((sum, { bytes }) => sum + bytes, 0);
-  const counts = { saved: saved.length, kept: kept.length, failed: failed.length };
-  const milliseconds = Math.round(timing.monotonic() - started);
-  return { saved, kept, failed, counts, bytes, milliseconds };
+}
+
+/** @throws {TypeError} If an option cannot be used for any item. */
+function checkOptions(options: DownloadAllOptions): void {
+  const { concurrency = DEFAULT_CONCURRENCY, idleTimeoutMs, ifExists, init = {} } = options;
+  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw typeError("concurrency must be a whole number from 1");
+  }
+  idleTimeout(idleTimeoutMs);
+  checkIfExists(ifExists);
+  const { method = "GET", headers, body } = init;
+  checkRequest(method.toUpperCase(), checkedHeaders(headers));
+  if (body instanceof ReadableStream) {
+    throw typeError("The body is sent with each item; pass text or bytes, not a stream");
+  }
+}
+
+/** The downloads of one call, and their results so far. */
+class Batch {
+  readonly group: DownloadGroup;
+  readonly reports: Reports;
+  readonly #saved: Download[] = [];
+  readonly #kept: Download[] = [];
+  readonly #failed: FailedDownload[] = [];
+  /** Number of bytes that this call has downloaded. */
+  #bytes = 0;
+  readonly #started: number;
+  #restedAt = performance.now();
+
+  /** @param total The number of items, if it is known. */
+  constructor(
+    private readonly api: Api,
+    private readonly options: DownloadAllOptions,
+    concurrency: number,
+    private readonly total: number | undefined,
+  ) {
+    this.#started = api.timing.monotonic();
+    this.group = new DownloadGroup(api.timing, concurrency);
+    this.reports = new Reports(api.timing, () => options.onProgress?.(this.#progress()));
+  }
+
+  #progress(): DownloadsProgress {
+    const [kept, failed] = [this.#kept.length, this.#failed.length];
+    const files = this.#saved.length + kept + failed;
+    const { total } = this;
+    return { files, ...(total !== undefined && { total }), kept, failed, bytes: this.#bytes };
+  }
+
+  /**
+   * Saves one item. A failure of this item alone is a result.
+   *
+   * @throws An error that would affect the other items, too.
+   */
+  async save({ input, path }: Task): Promise<void> {
+    await this.#rest();
+    const { signal: end } = this.group.end;
+    end.throwIfAborted();
+    const signal = input instanceof Request ? AbortSignal.any([end, input.signal]) : end;
+    try {
+      signal.throwIfAborted();
+      const options = { ...this.options, onPiece: this.#counter() };
+      const file = await downloadFile(this.api, input, path, options, signal, this.group);
+      (file.kept ? this.#kept : this.#saved).push(file);
+    } catch (reason) {
+      end.throwIfAborted();
+      // The signal of an item may abort with a value of any type.
+      const error = reason instanceof Error ? reason : new Error(`${reason}`);
+      if (concernsAll(error)) throw error;
+      this.#failed.push({ input: withoutQuery(input), file: path, error });
+    }
+    this.reports.soon();
+  }
+
+  /** Lets the event loop take a turn now and then. */
+  async #rest(): Promise<void> {
+    if (performance.now() - this.#restedAt <= BUSY_MS) return;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#restedAt = performance.now();
+  }
+
+  /**
+   * Returns a function that counts the bytes of one file: only those that this call downloads, not
+   * those of an earlier call, and nothing when the file starts over at byte zero.
+   */
+  #counter(): (progress: DownloadProgress) => void {
+    let before: number | undefined;
+    return ({ bytes }) => {
+      this.#bytes += Math.max(0, bytes - (before ?? bytes));
+      before = bytes;
+      this.reports.soon();
+    };
+  }
+
+  result(): Downloads {
+    const [saved, kept, failed] = [this.#saved, this.#kept, this.#failed];
+    return {
+      saved,
+      kept,
+      failed,
+      counts: { saved: saved.length, kept: kept.length, failed: failed.length },
+      bytes: saved.reduce((sum, { bytes }) => sum + bytes, 0),
+      milliseconds: Math.round(this.api.timing.monotonic() - this.#started),
+    };
+  }
+
+  close(): void {
+    this.group.close();
+    this.reports.end();
+  }
 }
 
 /** Codes of errors that affect only one item, so that the other downloads continue. */

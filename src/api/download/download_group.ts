@@ -1,23 +1,22 @@
-/** What simultaneous downloads share: hosts, pauses and the limit of transfers. */
-import { Hosts } from "./hosts.ts";
+/** What simultaneous downloads share: a pause, and the limit of transfers. */
 import { unlessAborted } from "../../platform/abort.ts";
-import { Pauses } from "../../platform/pauses.ts";
+import { pause } from "../../platform/pauses.ts";
 import type { Timing } from "../../platform/world.ts";
 
 /** The state shared by downloads that run at the same time. */
 export class DownloadGroup {
-  readonly hosts = new Hosts();
+  /** Whether the API has ever responded. If not, its address may be wrong. */
+  hasResponse = false;
   /** Ends all downloads of the group with an error that affects them all. */
   readonly end = new AbortController();
-  readonly pauses: Pauses;
-  #hold: Promise<unknown> = Promise.resolve();
+  #pause: Promise<unknown> = Promise.resolve();
   readonly #closed = new AbortController();
+
   #free: number;
   #freed = Promise.withResolvers<void>();
 
   /** @param transfers Maximum number of downloads that use the network at the same time. */
-  constructor(timing: Timing, transfers = 1) {
-    this.pauses = new Pauses(timing);
+  constructor(private readonly timing: Timing, transfers = 1) {
     this.#free = transfers;
   }
 
@@ -43,11 +42,11 @@ export class DownloadGroup {
    * Pauses the requests of all downloads in the group. Only the end of the group ends the pause
    * early: if one download is aborted, the others must still wait.
    */
-  hold(ms: number, why: string): void {
-    this.#hold = Promise.all([this.#hold, this.pauses.pause(ms, why, this.#closed.signal)]);
+  pauseAll(ms: number, why: string): void {
+    this.#pause = Promise.all([this.#pause, pause(this.timing, ms, why, this.#closed.signal)]);
     // `turn()` passes a rejection to each download that waits. If no download waits, this handler
     // keeps the runtime from reporting an unhandled rejection.
-    this.#hold.catch(() => {});
+    this.#pause.catch(() => {});
   }
 
   /**
@@ -56,8 +55,8 @@ export class DownloadGroup {
    * @param signal Ends the wait of this download.
    */
   async turn(signal: AbortSignal | undefined): Promise<void> {
-    let hold;
-    do await unlessAborted(signal, hold = this.#hold); while (hold !== this.#hold);
+    let waited;
+    do await unlessAborted(signal, waited = this.#pause); while (waited !== this.#pause);
   }
 
   /** Ends the pause when all downloads have ended. */

@@ -1,8 +1,9 @@
-/** Refuses successes that are not the file: pages, other statuses and unknown encodings. */
+/** Refuses successes that are not the file: pages and other statuses. Decodes encoded files. */
 import { NOT_THE_API } from "../call_errors.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { fixOfStatus } from "../error_response.ts";
 import { isMarkup } from "../pages.ts";
+import { encodingOf } from "./version.ts";
 import type { Fix } from "../../errors/advice.ts";
 import type { ApiError } from "../../errors/errors.ts";
 import { retryAfterMs } from "../../platform/backoff.ts";
@@ -62,14 +63,26 @@ export async function notReady(
   }, { text: await call.beginningOf(response) });
 }
 
-/** @throws {ApiError} `API_BODY` if the runtime does not decode this encoding. */
-export async function refuseEncoding(
-  call: CheckedCall,
-  response: Response,
-  encoding: string,
-): Promise<void> {
-  if (/^(gzip|br)?$/.test(encoding)) return;
-  await response.body?.cancel();
+type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
+
+const FORMATS: Readonly<Record<string, CompressionFormat>> = {
+  gzip: "gzip",
+  deflate: "deflate",
+  br: "brotli",
+};
+
+/**
+ * Returns the decoded body. The runtime decodes only what it has requested itself, but a download
+ * requests the file without an encoding, because only then its length and ranges are known.
+ *
+ * @throws {ApiError} `API_BODY` if the runtime does not know the encoding.
+ */
+export async function decodedBody(call: CheckedCall, response: Response): Promise<Bytes | null> {
+  const encoding = encodingOf(response);
+  const format = FORMATS[encoding];
+  if (encoding === "" || response.body === null) return response.body;
+  if (format !== undefined) return response.body.pipeThrough(new DecompressionStream(format));
+  await response.body.cancel();
   const what = call.secrets.quote(encoding, 80);
   throw call.errors.unusable(response, {
     problem: `it is encoded with ${what}, and was not saved`,

@@ -1,21 +1,26 @@
 /** The transfer of one file: which request comes next, and what its response means. */
 import { type Body, contentsOf } from "./contents.ts";
 import type { DownloadGroup } from "./download_group.ts";
-import { MAX_FRUITLESS } from "./hosts.ts";
-import { Outlet } from "./outlet.ts";
-import type { Target } from "./part.ts";
+import type { Part } from "./part.ts";
 import { eachPiece } from "./pieces.ts";
-import { notReady, notTheFile, refuseEncoding, refusePage } from "./savable.ts";
-import { encodingOf, NO_VERSION, type Version } from "./version.ts";
+import { decodedBody, notReady, notTheFile, refusePage } from "./savable.ts";
+import { NO_VERSION, type Version } from "./version.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { detourOf } from "../redirects.ts";
 import { onDisk } from "../save_errors.ts";
 import { backoffMs, retryAfterMs } from "../../platform/backoff.ts";
 import { Stalled, WAIT_LONGER } from "../../platform/idle.ts";
-import { type Attempt, retry } from "../../platform/retry.ts";
+import { pause } from "../../platform/pauses.ts";
 import { bytesText } from "../../errors/amounts.ts";
 import { type ApiError, UnreachableError } from "../../errors/errors.ts";
 
+/** Maximum number of consecutive requests without new data. */
+const MAX_FRUITLESS = 6;
+/**
+ * Maximum number of requests as long as the API has never responded. The limit is lower, because
+ * the address of the API may be wrong.
+ */
+const MAX_UNANSWERED = 3;
 const FIRST_PAUSE_MS = 500;
 /** Longest pause before a retry. A download fails if `Retry-After` asks for a longer one. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -54,16 +59,10 @@ export class Transfer {
   resumedFrom: number;
   /** Media type according to the API. */
   contentType: string | undefined;
-  readonly #origin: string;
   /** The largest number of bytes so far. */
   #furthest: number;
   /** Number of consecutive requests without new data. */
   #fruitless = 0;
-  /**
-   * Whether to request a response without an encoding. With an encoding, the length and the ranges
-   * in the headers are not those of the file.
-   */
-  #wantsPlain: boolean;
 
   /**
    * @param file The path of the file, for messages.
@@ -72,42 +71,34 @@ export class Transfer {
   constructor(
     private readonly call: CheckedCall,
     private readonly file: string,
-    private readonly target: Target,
+    private readonly part: Part,
     private readonly group: DownloadGroup,
     private readonly onPiece: (progress: DownloadProgress) => void,
   ) {
-    this.resumedFrom = this.#furthest = target.size;
-    this.#origin = new URL(call.request.url).origin;
-    this.#wantsPlain = call.request.isSafe;
+    this.resumedFrom = this.#furthest = part.size;
   }
 
   async run(): Promise<void> {
+    const { call: { api: { timing }, request, signal }, group, part } = this;
     this.#report();
-    const { call: { api, signal }, group } = this;
-    await retry(api.timing, signal, () => this.#next(), group.pauses);
-  }
-
-  /** Sends one request. If the file is still incomplete, decides when the next one follows. */
-  async #next(): Promise<Attempt<void>> {
-    const { call: { api, request, signal }, group, target } = this;
-    await group.turn(signal);
-    const setback = await this.#attempt();
-    if (setback === undefined) return { done: undefined };
-    const { size, version } = target;
-    this.#fruitless = size > this.#furthest ? 0 : this.#fruitless + 1;
-    if (this.#fruitless === 0) group.pauses.endStretch();
-    this.#furthest = Math.max(this.#furthest, size);
-    const canContinue = request.isSafe && (size === 0 || version.validator !== undefined);
-    if (!canContinue || this.#fruitless >= MAX_FRUITLESS) {
-      throw this.#brokenOff(setback, this.#fruitless);
+    while (true) {
+      await group.turn(signal);
+      signal?.throwIfAborted();
+      const setback = await this.#attempt();
+      if (setback === undefined) return;
+      this.#fruitless = part.size > this.#furthest ? 0 : this.#fruitless + 1;
+      this.#furthest = Math.max(this.#furthest, part.size);
+      const canResume = part.size === 0 || part.version.tag !== undefined;
+      if (!request.isSafe || !canResume || this.#fruitless >= MAX_FRUITLESS) {
+        throw this.#brokenOff(setback, this.#fruitless);
+      }
+      const usual = this.#fruitless === 0
+        ? 0
+        : backoffMs(this.#fruitless, FIRST_PAUSE_MS, timing.random);
+      const { why, pauseMs = usual, isBusy } = setback;
+      if (isBusy) group.pauseAll(pauseMs, why);
+      else await pause(timing, pauseMs, why, signal);
     }
-    const usual = this.#fruitless === 0
-      ? 0
-      : backoffMs(this.#fruitless, FIRST_PAUSE_MS, api.timing.random);
-    const { why, pauseMs = usual, isBusy } = setback;
-    if (!isBusy) return { pauseMs, why };
-    group.hold(pauseMs, why);
-    return { pauseMs: 0, why };
   }
 
   /**
@@ -116,27 +107,24 @@ export class Transfer {
    * @returns `undefined` if the file is complete.
    */
   async #attempt(): Promise<Setback | undefined> {
-    const { call, group, target: { size, version } } = this;
+    const { call, group, part } = this;
     let response: Response;
     try {
-      response = await call.send(this.#headers());
+      response = await call.send(this.#headers(), this.#fruitless + 1);
     } catch (error) {
       call.signal?.throwIfAborted();
       return this.#unanswered(error);
     }
-    group.hosts.noteResponse(this.#origin);
-    const contents = contentsOf(response, size, version);
+    group.hasResponse = true;
+    const contents = contentsOf(response, part.size, part.version);
     switch (contents.kind) {
       case "whole":
-        return await this.#begin(response, contents);
+        await refusePage(call, response, this.file);
+        return await this.#write(response, contents);
       case "rest":
-        this.target.version = contents.version;
-        return await this.#read(response, contents);
-      case "nothing":
-        await response.body?.cancel();
-        return undefined;
+        return await this.#write(response, contents);
       case "unusable":
-        return await this.#distrust(response);
+        return await this.#startOver(response);
       case "other":
         throw await notTheFile(call, response);
       case "pending":
@@ -145,31 +133,16 @@ export class Transfer {
     }
   }
 
+  /** The length and the ranges of an encoded response would not be those of the file. */
   #headers(): Headers {
-    const { call: { request }, target: { size, version } } = this;
+    const { call: { request }, part: { size, version } } = this;
     const headers = new Headers(request.headers);
-    headers.delete("accept-encoding");
-    if (this.#wantsPlain) headers.set("accept-encoding", "identity");
+    headers.set("accept-encoding", "identity");
     if (size > 0) {
       headers.set("range", `bytes=${size}-`);
-      headers.set("if-range", version.validator ?? "");
+      headers.set("if-range", version.tag ?? "");
     }
     return headers;
-  }
-
-  /** Reads a response that contains the file from its first byte. */
-  async #begin(response: Response, body: Body): Promise<Setback | undefined> {
-    await refusePage(this.call, response, this.file);
-    const encoding = encodingOf(response);
-    if (encoding !== "" && this.#wantsPlain) {
-      // The next request leaves accept-encoding to the runtime, so that the runtime decodes the
-      // response.
-      this.#wantsPlain = false;
-      return await this.#startOver(response);
-    }
-    await refuseEncoding(this.call, response, encoding);
-    await this.#beginWith(body.version);
-    return await this.#read(response, body);
   }
 
   /**
@@ -177,9 +150,12 @@ export class Transfer {
    *
    * @throws {ApiError} `DOWNLOAD_BROKEN` if this request already asked for the whole file.
    */
-  async #distrust(response: Response): Promise<Setback> {
-    if (this.target.size > 0) return await this.#startOver(response);
+  async #startOver(response: Response): Promise<Setback> {
     await response.body?.cancel();
+    if (this.part.size > 0) {
+      await this.#beginWith(NO_VERSION);
+      return { why: "the API sent another part or version of the file", pauseMs: 0 };
+    }
     const facts = ["content-range", "content-length"].flatMap((name) => {
       const value = response.headers.get(name);
       return value === null ? [] : [`${name} ${this.call.secrets.quote(value, 80)}`];
@@ -191,50 +167,42 @@ export class Transfer {
     );
   }
 
-  /**
-   * Discards the bytes so far. The next request, sent without a pause, starts at the first byte.
-   */
-  async #startOver({ body }: Response): Promise<Setback> {
-    body?.cancel().catch(() => {});
-    await this.#beginWith(NO_VERSION);
-    return { why: "the API sent another part or version of the file", pauseMs: 0 };
-  }
-
   async #beginWith(version: Version): Promise<void> {
-    await onDisk(this.file, () => this.target.begin(version));
+    await onDisk(this.file, () => this.part.begin(version));
     this.resumedFrom = 0;
   }
 
-  /** Writes a body to the target. */
-  async #read(response: Response, { end, version }: Body): Promise<Setback | undefined> {
-    const { call, file, target } = this;
+  /** Writes a body to the part. */
+  async #write(response: Response, { kind, version }: Body): Promise<Setback | undefined> {
+    const { call, file, part } = this;
+    const body = await decodedBody(call, response);
+    if (kind === "whole") await this.#beginWith(version);
+    else part.version = version;
     const type = response.headers.get("content-type");
     this.contentType = type === null ? undefined : call.secrets.quote(type);
-    const { size: start } = target;
+    const { total } = version;
     const broken = await eachPiece(
-      response.body,
-      (end ?? Infinity) - start,
+      body,
+      (total ?? Infinity) - part.size,
       (piece) => call.more(piece),
       async (piece) => {
-        await onDisk(file, () => target.write(piece));
+        await onDisk(file, () => part.write(piece));
         this.#report();
       },
     );
     if (broken) call.signal?.throwIfAborted();
-    const { size } = target;
-    if (end === undefined && !broken) return undefined;
-    if (end !== undefined && size > end) {
-      target.discard();
+    if (total === undefined && !broken) return undefined;
+    if (total !== undefined && part.size > total) {
+      part.discard();
       throw this.#damaged("the API sent more bytes than it announced");
     }
     // If the connection breaks after the last byte, the file is complete.
-    if (size === version.total) return undefined;
-    const why = size === end ? "the API sent only a part" : "the response broke off";
-    return setbackAfter(broken?.cause, why);
+    if (part.size === total) return undefined;
+    return setbackAfter(broken?.cause, "the response broke off");
   }
 
   #report(): void {
-    const { size, version: { total } } = this.target;
+    const { size, version: { total } } = this.part;
     this.onPiece({ bytes: size, ...(total !== undefined && { total }) });
   }
 
@@ -246,15 +214,15 @@ export class Transfer {
   #unanswered(error: unknown): Setback {
     const isStall = error instanceof Stalled;
     if (!isStall && !(error instanceof UnreachableError)) throw error;
-    const setback = setbackAfter(error, "no connection");
-    const { call, group: { hosts, end } } = this;
-    const attempts = this.#fruitless + 1;
-    const { origin: host } = new URL(call.sentTo);
+    const { call, group } = this;
     // The API itself did respond, with a redirect to the host that did not.
-    if (host !== this.#origin) hosts.noteResponse(this.#origin);
-    if (call.request.isSafe && attempts < hosts.triesOf(host)) return setback;
+    if (call.sentTo !== call.request.address) group.hasResponse = true;
+    const setback = setbackAfter(error, "no connection");
+    const attempts = this.#fruitless + 1;
+    const limit = group.hasResponse ? MAX_FRUITLESS : MAX_UNANSWERED;
+    if (call.request.isSafe && attempts < limit) return setback;
     const failure = isStall ? this.#brokenOff(setback, attempts) : error;
-    if (hosts.noteFailure(host)) end.abort(failure);
+    if (!group.hasResponse) group.end.abort(failure);
     throw failure;
   }
 
@@ -292,7 +260,7 @@ export class Transfer {
   }
 
   #brokenOff({ why, cause }: Setback, times: number): ApiError {
-    const { call: { errors, request }, target: { size, version: { total } } } = this;
+    const { call: { errors, request }, part: { size, version: { total } } } = this;
     const whole = total === undefined ? "" : ` of ${bytesText(total)}`;
     const often = times > 1 ? `, ${times} times in a row` : "";
     const amount = bytesText(size) + whole;
@@ -310,16 +278,15 @@ export class Transfer {
    * @throws {ApiError} `DOWNLOAD_BROKEN` if the file differs from the checksum that the API sent.
    */
   async finish(): Promise<number | undefined> {
-    const { file, target } = this;
-    const { digest } = target.version;
-    if (digest && !(target instanceof Outlet) && !await target.matches(digest)) {
-      target.discard();
-      const algorithm = digest.algorithm.toUpperCase();
+    const { file, part } = this;
+    const { digest } = part.version;
+    if (digest !== undefined && !await part.matches(digest)) {
+      part.discard();
       throw this.#damaged(
-        `its ${algorithm} checksum differs from the one that the API sent, so the file was removed`,
+        "its SHA-256 checksum differs from the one that the API sent, so the file was removed",
       );
     }
-    return await onDisk(file, () => target.finish());
+    return await onDisk(file, () => part.finish());
   }
 
   #damaged(why: string, fix = "run it again"): ApiError {

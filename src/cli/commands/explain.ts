@@ -1,7 +1,6 @@
 import { columns } from "../help.ts";
 import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../output.ts";
-import { closest } from "../../errors/closest.ts";
 import { NOTICES } from "../../session/notices.ts";
 
 /**
@@ -17,9 +16,7 @@ export async function run({ word }: Given): Promise<Answer> {
   const code = word.toUpperCase().replaceAll("-", "_");
   const text = texts.get(code) ?? (/^[345]\d\d$/.test(code) ? texts.get("API_STATUS") : undefined);
   if (text !== undefined) return { value: { code, text }, text: `${code}\n\n${text}` };
-  const meant = closest(code, [...texts.keys()]);
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  throw new UsageError(`There is no such code${hint}`, "all codes: platform-auth explain");
+  throw new UsageError("There is no such code", "all codes: platform-auth explain");
 }
 
 function listOf(texts: ReadonlyMap<string, string>): Answer {

@@ -2,11 +2,10 @@
 import type { Answer, Given } from "../command.ts";
 import { readInputText } from "../input.ts";
 import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
-import { accessToken, doctor, login, logout, refresh, status } from "../../default_session.ts";
-import { AuthError, ConfigError } from "../../errors/errors.ts";
+import { doctor, login, logout, readStore, refresh, status } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { NoticeCode } from "../../session/notices.ts";
-import type { SessionStatus } from "../../session/status.ts";
+import { isOver, type SessionStatus } from "../../session/status.ts";
 
 interface LoginFlags {
   readonly portal: boolean;
@@ -51,8 +50,7 @@ export async function runLogout(
 ): Promise<Answer> {
   const { everywhere = false, "keep-remote": keepRemote = false } = options;
   const found = await logout({ everywhere, revoke: !keepRemote });
-  const { value, text } = statusAnswer(found);
-  return { value, text: `Signed out\n${text}` };
+  return { value: found, text: Deno.inspect(found) };
 }
 
 export async function runDoctor({ options }: Given<{ login: boolean }>): Promise<Answer> {
@@ -61,22 +59,8 @@ export async function runDoctor({ options }: Given<{ login: boolean }>): Promise
 }
 
 export async function runStatus(): Promise<Answer> {
-  if (status().store !== undefined) await askStore();
+  await readStore();
   return statusAnswer(status());
-}
-
-/**
- * Requests a token, because this makes the session read the store. `status()` alone sends no
- * requests.
- */
-async function askStore(): Promise<void> {
-  try {
-    await accessToken();
-  } catch (error) {
-    // An error of the configuration is thrown. The other errors of this module mean that no session
-    // can be used, which the status shows.
-    if (!(error instanceof AuthError) || error instanceof ConfigError) throw error;
-  }
 }
 
 /**
@@ -84,10 +68,7 @@ async function askStore(): Promise<void> {
  * is necessary.
  */
 function statusAnswer(found: SessionStatus): Answer {
-  const { canRefresh, state } = found;
-  const isOver = !canRefresh && ["none", "expired", "rejected"].includes(state);
-  const status = isOver ? LOGIN_NEEDED : 0;
-  return { value: found, text: Deno.inspect(found), status };
+  return { value: found, text: Deno.inspect(found), status: isOver(found) ? LOGIN_NEEDED : 0 };
 }
 
 /** Notices that the session could not be saved to the file or to the store. */

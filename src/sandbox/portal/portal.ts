@@ -1,8 +1,8 @@
 /**
- * The web portal of the sandbox (section 4.3 of the API document): a login with user name and
- * password, the data sets, and a user menu at the upper right. "Copy Token" in this menu puts
- * `bearer <ACCESS_TOKEN>` (section 2.3) on the clipboard. Two more pages replace the user's phone
- * and mailbox. All pages work without JavaScript, except for "Copy Token".
+ * The web portal of the sandbox (section 4.3): a login with user name and password, the data sets,
+ * and a user menu at the upper right. "Copy Token" in this menu puts `bearer
+ * <ACCESS_TOKEN>` (section 2.3) on the clipboard. Two more pages replace the user's phone and
+ * mailbox. All pages work without JavaScript, except for "Copy Token".
  *
  * @module
  */

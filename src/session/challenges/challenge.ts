@@ -3,7 +3,6 @@ import type { ChallengeAsk } from "../../provider/challenges.ts";
 import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
 import type { Fix } from "../../errors/advice.ts";
 import type { Secret } from "../../platform/secret.ts";
-import type { SessionStatus } from "../status.ts";
 import { printable } from "../../errors/escape.ts";
 
 /**
@@ -51,9 +50,8 @@ export interface Challenge {
 export type Answers = Readonly<Record<string, string>>;
 
 /**
- * The key from which an authenticator app makes its codes. The key is a secret. Logs do not show
- * the key, but a notebook shows a key that is the value of a cell. Clear that output before you
- * save the notebook.
+ * The key from which an authenticator app makes its codes. The key is a secret, and logs do not
+ * show it. If your notebook shows the key, clear that output before you save the notebook.
  */
 export interface AuthenticatorKey {
   /** The key as text in base32, to be typed into the app. */
@@ -116,61 +114,18 @@ export function keyText(key: AuthenticatorKey): string {
 }
 
 /**
- * The login needs a further step, or the answer to a step was refused. `respond()` answers the step
- * and continues the login, even in a later cell, until the provider's time limit (typically 3
- * minutes).
+ * The login needs a further step that nobody answered, or the answer to a step was refused. A
+ * notebook and a terminal prompt for the answer; a program passes `login({ onChallenge })`.
  */
 export class ChallengeError extends AuthError {
   /** The cause, for programs: see {@linkcode ChallengeErrorCode}. */
   declare readonly code: ChallengeErrorCode;
   /** The step, and what an answer must contain. */
   readonly challenge: Challenge;
-  readonly #respond: Respond | undefined;
 
   /** @ignore */
-  constructor(
-    code: ChallengeErrorCode,
-    problem: string,
-    fix: Fix,
-    challenge: Challenge,
-    respond?: Respond,
-  ) {
+  constructor(code: ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge) {
     super(code, problem, fix);
     this.challenge = challenge;
-    this.#respond = respond;
-  }
-
-  /**
-   * Answers the current step of this login, and saves the tokens as `login()` does, unless a later
-   * login or logout has taken effect.
-   *
-   * @param answers The values. The keys are the names in `challenge.asks`.
-   * @throws {ChallengeError} `CHALLENGE_REQUIRED` if there is another step; `CODE_REJECTED` or
-   * `NEW_PASSWORD_REJECTED` if the answer was refused; `CHALLENGE_EXPIRED` if the login must start
-   * again.
-   * @throws {ProviderError} If the provider refused for another reason or could not be reached:
-   * `UNREACHABLE`, `TIMEOUT` and others.
-   * @throws {TypeError} If the answers do not match `challenge.asks`; nothing was sent.
-   *
-   * @example A code in the next cell
-   * ```ts
-   * import { ChallengeError, createSession } from "@platform-auth/platform-auth";
-   * import { startSandbox } from "@platform-auth/platform-auth/sandbox";
-   *
-   * await using sandbox = await startSandbox({ challenge: "SMS_MFA" });
-   * const session = createSession(sandbox.settings);
-   * try {
-   *   await session.login({ strategy: "environment" });
-   * } catch (error) {
-   *   if (!(error instanceof ChallengeError)) throw error;
-   *   const SMS_MFA_CODE = sandbox.codes.at(-1)?.code ?? ""; // from the phone
-   *   console.log((await error.respond({ SMS_MFA_CODE })).state); // valid
-   * }
-   * ```
-   */
-  respond(answers: Answers): Promise<SessionStatus> {
-    return this.#respond === undefined ? Promise.reject(this) : this.#respond(answers);
   }
 }
-
-type Respond = (answers: Answers) => Promise<SessionStatus>;

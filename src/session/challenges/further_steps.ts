@@ -1,35 +1,19 @@
 /**
- * Takes the further steps of a login. A program, a person or a later call of `respond()` answers
- * each step. `challenge.ts` has the types that users see; `step.ts` handles a single step.
+ * Takes the further steps of a login. A program or a person answers each step. `challenge.ts` has the
+ * types that users see; `step.ts` handles a single step.
  */
-import {
-  type Answers,
-  type AuthenticatorKey,
-  type Challenge,
-  ChallengeError,
-  keyText,
-} from "./challenge.ts";
-import type { LoginResult, PasswordLogin } from "./login_result.ts";
-import {
-  answerStep,
-  expired,
-  LOGIN_AGAIN,
-  MAX_LIST_LENGTH,
-  type Step,
-  stepOf,
-  stepProblem,
-} from "./step.ts";
+import { type Answers, type Challenge, ChallengeError, keyText } from "./challenge.ts";
+import type { LoginResult, LoginSupport, PasswordLogin } from "./login_result.ts";
+import { answerStep, LOGIN_AGAIN, type Step, stepOf, stepProblem, withNeededKey } from "./step.ts";
 import {
   type ChallengeAsk,
   checkAnswers,
   elsewhere,
   tidyAnswer,
 } from "../../provider/challenges.ts";
-import type { Fix } from "../../errors/advice.ts";
 import type { IssuedChallenge } from "../../provider/protocol.ts";
 import { type Questions, untilHeard } from "../../platform/prompt.ts";
 import { printable } from "../../errors/escape.ts";
-import { shortened } from "../../errors/lines.ts";
 
 /** The ways to answer the steps of a login. */
 export interface Answerers {
@@ -38,14 +22,14 @@ export interface Answerers {
   readonly onChallenge: ((challenge: Challenge) => Answers | Promise<Answers>) | undefined;
   /** Whether to prompt the user. */
   readonly asksPerson: boolean;
+  readonly showKey: LoginSupport["showKey"] | undefined;
 }
 
 /**
  * Takes the steps that the provider requires until it issues tokens.
  *
  * @throws {ChallengeError} `CHALLENGE_REQUIRED`, `CODE_REJECTED` or `NEW_PASSWORD_REJECTED` if a
- * step remains unanswered; the error's `respond()` continues the login. `CHALLENGE_EXPIRED` if the
- * login must start over.
+ * step remains unanswered; `CHALLENGE_EXPIRED` if it was answered too late.
  */
 export async function takeSteps(
   login: PasswordLogin,
@@ -53,94 +37,109 @@ export async function takeSteps(
   answerers: Answerers,
   signal: AbortSignal | undefined,
 ): Promise<LoginResult> {
-  let next: Step | LoginResult = await stepOf(login, issued, signal);
+  const { onChallenge, asksPerson } = answerers;
+  let next: Step | LoginResult = stepOf(login, issued);
   while (!("tokens" in next)) {
-    const answers = await answersTo(login, next, answerers, signal);
-    next = await answerStep(login, next, answers, signal);
+    if (next.challenge.asks.length === 0) throw unanswerable(next);
+    if (!onChallenge && !asksPerson) throw unasked(next);
+    const step: Step = await withNeededKey(login, next, signal);
+    const answers = onChallenge
+      ? await askProgram(onChallenge, step, signal)
+      : await askPerson(login, step, answerers, signal);
+    next = await answerStep(login, step, answers, signal);
   }
   return next;
 }
 
-async function answersTo(
-  login: PasswordLogin,
-  step: Step,
-  { questions, onChallenge, asksPerson }: Answerers,
+async function askProgram(
+  onChallenge: NonNullable<Answerers["onChallenge"]>,
+  { challenge }: Step,
   signal: AbortSignal | undefined,
 ): Promise<Answers> {
-  const { challenge, challenge: { asks, attempt, authenticator: key } } = step;
-  if (asks.length === 0) throw openStep(login, step);
-  if (onChallenge) {
-    const answers = checkAnswers(await onChallenge(challenge), asks, "onChallenge must return");
-    await untilHeard(signal);
-    return answers;
-  }
-  if (!asksPerson) throw openStep(login, step);
+  const answers = checkAnswers(await onChallenge(challenge), challenge.asks);
+  await untilHeard(signal);
+  return answers;
+}
+
+/** Prompts for each part of an answer, and shows the key for an authenticator app meanwhile. */
+async function askPerson(
+  login: PasswordLogin,
+  step: Step,
+  { questions, showKey }: Answerers,
+  signal: AbortSignal | undefined,
+): Promise<Answers> {
+  const { asks, attempt, authenticator: key } = step.challenge;
   // A notebook saves the text of a prompt, but this code can remove an output. A notebook therefore
   // shows the key as an output.
-  const isDisplayed = key !== undefined && questions.isInNotebook;
-  const remove = isDisplayed ? await (await login.support?.keyDisplay())?.showKey(key) : undefined;
+  const isOutput = key !== undefined && questions.isInNotebook;
+  const keyNotes = key === undefined || isOutput || attempt > 1 ? [] : [keyText(key)];
+  const receiver = `For ${login.provider.url.host}:`;
+
+  const prompt: PromptFor = async (line, secret) => {
+    const notes = secret ? [...keyNotes, receiver] : keyNotes;
+    const answer = await questions.ask(line, { secret, signal, notes });
+    if (answer === null) throw unasked(step);
+    if (answer.trim() === "") throw unanswered(step);
+    return answer;
+  };
+  const removeKey = isOutput ? await showKey?.(key) : undefined;
   try {
-    const noted = isDisplayed || attempt > 1 ? undefined : key;
-    const host = login.provider.url.host;
-    const answers = await askPerson(questions, step, host, noted, signal);
-    if (answers) return answers;
-    throw openStep(login, step, answers === null);
+    const answers: Record<string, string> = {};
+    let lead = refusalLine(step);
+    for (const ask of asks) {
+      answers[ask.name] = await askFor(ask, lead, step, prompt);
+      lead = "";
+    }
+    return answers;
   } finally {
-    await remove?.();
+    await removeKey?.();
   }
 }
 
 /**
- * Prompts for each part of an answer.
- *
- * @param host The host that receives the answer.
- * @returns `null` if the user did not answer, `undefined` if no prompt is possible.
+ * Prompts the user once.
+ * @throws {ChallengeError} If no prompt is possible, or nothing was entered.
  */
-async function askPerson(
-  questions: Questions,
-  step: Step,
-  host: string,
-  key: AuthenticatorKey | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Answers | null | undefined> {
-  const { asks, refused } = step.challenge;
-  const answers: Record<string, string> = {};
-  const keyNotes = key === undefined ? [] : [keyText(key)];
-  let lead: string[] = [];
-  if (refused !== undefined) {
-    const problem = stepProblem(step);
-    const advice = step.code === "CODE_REJECTED" ? "; a code works only once" : "";
-    lead = [`${problem.charAt(0).toUpperCase()}${problem.slice(1)}${advice}.`];
-  }
-  for (const each of asks) {
-    for (let tries = 1; answers[each.name] === undefined; tries++) {
-      const options = each.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
-      const line = [...lead, `${each.prompt}${options}`].map(printable).join("\n");
-      const notes = each.secret ? [...keyNotes, `For ${host}:`] : keyNotes;
-      const answer = await questions.ask(line, { secret: each.secret, signal, notes });
-      if (answer === null) return undefined;
-      if (answer.trim() === "" || tries > MAX_TRIES) return null;
-      const chosen = chosenBy(each, answer);
-      lead = chosen === undefined ? ["This is not one of the choices."] : [];
-      if (chosen === undefined) continue;
-      if (each.name === "NEW_PASSWORD") {
-        const second = await questions.ask("The same new password again:", {
-          secret: true,
-          signal,
-          notes,
-        });
-        if (!second) return null;
-        lead = second === answer ? [] : ["The two passwords differ."];
-        if (second !== answer) continue;
-      }
-      answers[each.name] = chosen;
-    }
-  }
-  return answers;
-}
+type PromptFor = (line: string, secret: boolean) => Promise<string>;
 
 /** Maximum number of invalid inputs at one prompt. */
 const MAX_TRIES = 3;
+
+/**
+ * Prompts for one part of an answer until the input is valid.
+ *
+ * @param lead A line to show above the first prompt, or nothing.
+ */
+async function askFor(
+  ask: ChallengeAsk,
+  lead: string,
+  step: Step,
+  prompt: PromptFor,
+): Promise<string> {
+  const options = ask.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
+  let above = lead;
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
+    const lines = [above, `${ask.prompt}${options}`].filter((line) => line !== "");
+    const answer = await prompt(lines.map(printable).join("\n"), ask.secret);
+    const chosen = chosenBy(ask, answer);
+    if (chosen === undefined) {
+      above = "This is not one of the choices.";
+      continue;
+    }
+    if (ask.name !== "NEW_PASSWORD") return chosen;
+    if (await prompt("The same new password again:", true) === answer) return chosen;
+    above = "The two passwords differ.";
+  }
+  throw unanswered(step);
+}
+
+/** Says why the previous answer was refused; empty if there was none. */
+function refusalLine(step: Step): string {
+  if (step.challenge.refused === undefined) return "";
+  const problem = stepProblem(step);
+  const advice = step.code === "CODE_REJECTED" ? "; a code works only once" : "";
+  return `${problem.charAt(0).toUpperCase()}${problem.slice(1)}${advice}.`;
+}
 
 /** Finds the choice whose name or number was typed. */
 function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | undefined {
@@ -149,62 +148,27 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
   return choices.find((choice, at) => [choice.toUpperCase(), `${at + 1}`].includes(typed));
 }
 
-/**
- * Makes the error for a step that remains unanswered. The error's `respond()` continues the login
- * in later calls.
- */
-function openStep(login: PasswordLogin, first: Step, isCanceled = false): ChallengeError {
-  const { support } = login;
-  // A cell may run twice and call `respond()` of an earlier error. All errors of a login therefore
-  // share `open`, the step to answer next. While an answer is being sent, no step is open.
-  let open: Step | undefined = first;
-  const respond = support && ((given: Answers) =>
-    support.inLaterCall(async (signal, isWanted) => {
-      const step = open;
-      if (step === undefined) throw expired(first, "it was already answered");
-      if (!isWanted) throw expired(first, "a later login or logout replaced this login");
-      if (step.challenge.asks.length === 0) throw errorOf(step);
-      const answers = checkAnswers(given, step.challenge.asks, "respond() takes");
-      open = undefined;
-      try {
-        const next = await answerStep(login, step, answers, signal);
-        if ("tokens" in next) return next;
-        open = next;
-      } catch (error) {
-        // The provider neither accepted nor rejected the answer, so the step is open again.
-        if (!(error instanceof ChallengeError)) open = step;
-        throw error;
-      }
-      throw errorOf(open);
-    }));
-  const errorOf = (step: Step, isCanceled = false) => {
-    const [problem, fix] = openTexts(step, support !== undefined, isCanceled);
-    return new ChallengeError(step.code, problem, fix, step.challenge, respond);
-  };
-  return errorOf(first, isCanceled);
+/** Makes the error for a step that this module cannot answer. */
+function unanswerable(step: Step): ChallengeError {
+  const { problem, fix = "" } = elsewhere(step.challenge.name);
+  const whole = `Cannot log in: ${stepProblem(step)}, and ${problem}`;
+  return new ChallengeError(step.code, whole, fix, step.challenge);
 }
 
-/** Returns the problem and the fix for a step that remains unanswered. */
-function openTexts(step: Step, canRespond: boolean, isCanceled: boolean): [string, Fix] {
-  const { name, asks, authenticator } = step.challenge;
-  if (asks.length === 0) {
-    const { problem, fix = "" } = elsewhere(name);
-    return [`Cannot log in: ${stepProblem(step)}, and ${problem}`, fix];
-  }
-  const parts = asks.map((each) =>
-    `${each.name.includes(".") ? JSON.stringify(each.name) : each.name}: "…"`
-  );
-  const wanted = shortened(parts.join(", "), MAX_LIST_LENGTH);
-  const key = authenticator ? ", whose key is in its challenge.authenticator" : "";
-  const later = canRespond ? ` or with respond({ ${wanted} }) of this error${key}` : "";
-  const byProgram = `, or answer with onChallenge${later}`;
-  const cause = `Cannot log in: ${stepProblem(step)}`;
-  if (isCanceled) {
-    return [`${cause}, and no answer was given`, [...LOGIN_AGAIN, { inProgram: byProgram }]];
-  }
-  const where = {
-    inProgram: `, in a notebook or a terminal${byProgram}`,
-    inTerminal: ", in a terminal",
-  };
-  return [cause, ["run ", { call: "login" }, " where it can prompt", where]];
+/** Makes the error for a step if no prompt is possible. */
+function unasked(step: Step): ChallengeError {
+  const problem = `Cannot log in: ${stepProblem(step)}`;
+  return new ChallengeError(step.code, problem, [
+    "run ",
+    { call: "login" },
+    " where it can prompt, ",
+    { inProgram: "in a notebook or a terminal, or pass onChallenge", inTerminal: "in a terminal" },
+  ], step.challenge);
+}
+
+/** Makes the error for a step at whose prompt nothing was entered. */
+function unanswered(step: Step): ChallengeError {
+  const problem = `Cannot log in: ${stepProblem(step)}, and no answer was given`;
+  const fix = [...LOGIN_AGAIN, { inProgram: ", or pass onChallenge" }];
+  return new ChallengeError(step.code, problem, fix, step.challenge);
 }

@@ -1,11 +1,11 @@
 import type { Provider } from "../../provider/provider.ts";
+import type { Hold } from "../../provider/hold.ts";
 import type { TokenResult } from "../../provider/token_request.ts";
 import type { Tokens } from "../../provider/tokens.ts";
 import type { ConfigError } from "../../errors/errors.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { World } from "../../platform/world.ts";
 import type { NoticeTexts } from "../notices.ts";
-import type { SessionStatus } from "../status.ts";
 import type { AuthenticatorKey } from "./challenge.ts";
 
 /** The tokens of a login. The session changes only when the engine applies these tokens. */
@@ -24,32 +24,17 @@ export interface PasswordLogin {
   readonly settings: Settings;
   /** The name that the user typed or configured. */
   readonly username: string;
-  /** If absent, no later call can answer a step, and no authenticator key is requested. */
-  readonly support: StepSupport | undefined;
+  /** The session's hold. A trial has none. */
+  readonly hold: Hold | undefined;
 }
 
 /** The services of a session for a login by password. */
-export interface StepSupport {
+export interface LoginSupport {
+  readonly hold: Hold;
   /** Returns an error if the store cannot keep a session of this user. */
   wrongAccount(username: string): ConfigError | undefined;
-  /** Loads the code that displays a key for an authenticator app. */
-  keyDisplay(): Promise<KeyDisplay>;
   /**
-   * Runs the rest of the login in a later call, and saves the tokens as `login()` does.
-   *
-   * @param work The rest of the login. `isWanted` is false if a later login or logout took effect.
-   */
-  inLaterCall(
-    work: (signal: AbortSignal | undefined, isWanted: boolean) => Promise<LoginResult>,
-  ): Promise<SessionStatus>;
-}
-
-/** How a notebook shows a key for an authenticator app. */
-interface KeyDisplay {
-  /** Makes a notebook show the key as text and as a picture if the key is the value of a cell. */
-  displayableKey(key: AuthenticatorKey): AuthenticatorKey;
-  /**
-   * Shows the key now.
+   * Shows a key for an authenticator app under the running cell.
    * @returns A function that removes the key from the output.
    */
   showKey(key: AuthenticatorKey): Promise<() => Promise<void>>;

@@ -13,7 +13,6 @@ import type { SendResult } from "../../provider/send.ts";
 import { refusalError } from "../../provider/token_request.ts";
 import { type AuthError, type ChallengeErrorCode, ProviderError } from "../../errors/errors.ts";
 import type { Fix } from "../../errors/advice.ts";
-import { shortened } from "../../errors/lines.ts";
 import type { Secret } from "../../platform/secret.ts";
 
 /** Maximum number of refused answers to one step. */
@@ -22,11 +21,6 @@ const MAX_ATTEMPTS = 3;
  * Maximum number of steps. No account needs more, but a faulty provider might never stop asking.
  */
 const MAX_STEPS = 20;
-/**
- * Maximum length of the list of requested answers in an error, in characters. The error's
- * `challenge` has the whole list.
- */
-export const MAX_LIST_LENGTH = 1_000;
 
 export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
 
@@ -46,23 +40,21 @@ export interface Step {
 }
 
 /**
- * Makes the step for a challenge. If the step needs a key for an authenticator app, requests a key.
+ * Makes the step for a challenge.
  *
  * @param before The previous step.
  * @throws {ProviderError} `UNEXPECTED_RESPONSE` if the provider requires too many steps.
  */
-export async function stepOf(
-  login: PasswordLogin,
+export function stepOf(
+  { username }: PasswordLogin,
   issued: IssuedChallenge,
-  signal: AbortSignal | undefined,
   before?: Step,
-): Promise<Step> {
-  const { provider, world, username, support } = login;
+): Step {
   const { name, parameters, session } = issued;
   const count = (before?.count ?? 0) + 1;
   if (count > MAX_STEPS) throw tooManySteps();
   const challenge = { name, parameters, asks: asksOf(issued, username), attempt: 1 };
-  const step: Step = {
+  return {
     challenge,
     username: issued.username ?? username,
     session,
@@ -70,11 +62,19 @@ export async function stepOf(
     count,
     hasNewPassword: before?.hasNewPassword === true || replacesPassword(issued),
   };
-  if (!needsKey(challenge) || support === undefined) return step;
-  const { displayableKey } = await support.keyDisplay();
-  const result = await requestKey({ provider, world, session, signal });
+}
+
+/** Requests a key for an authenticator app, if the step needs one and does not have it yet. */
+export async function withNeededKey(
+  { provider, world, username, hold }: PasswordLogin,
+  step: Step,
+  signal: AbortSignal | undefined,
+): Promise<Step> {
+  const { challenge, session } = step;
+  if (!needsKey(challenge) || challenge.authenticator !== undefined) return step;
+  const result = await requestKey({ provider, world, session, signal, hold });
   if (result.key === undefined) throw failure(step, result);
-  const key = displayableKey(new HiddenKey(result.key, username, provider.url.hostname));
+  const key = new HiddenKey(result.key, username, provider.url.hostname);
   const next = result.outcome.kind === "done" ? result.outcome.session : undefined;
   return { ...step, session: next ?? session, challenge: withKey(challenge, key) };
 }
@@ -94,15 +94,13 @@ export async function answerStep(
   answers: Answers,
   signal: AbortSignal | undefined,
 ): Promise<Step | LoginResult> {
-  const { provider, world } = login;
+  const { provider, world, hold } = login;
   const { challenge, username, session, hasNewPassword } = step;
-  const request = { provider, world, session, signal };
+  const request = { provider, world, session, signal, hold };
   const result = await requestAnswer(request, challenge, username, answers);
   if (result.tokens) return loginResult(login, result.tokens, result, hasNewPassword);
   const { outcome } = result;
-  return outcome.kind === "challenge"
-    ? await stepOf(login, outcome, signal, step)
-    : stepAgain(step, result);
+  return outcome.kind === "challenge" ? stepOf(login, outcome, step) : stepAgain(step, result);
 }
 
 /** Returns the same step if another attempt is allowed. Otherwise, throws the error. */
@@ -148,7 +146,7 @@ function tooManySteps(): ProviderError {
 }
 
 /** Makes the error for a step that can no longer be answered. */
-export function expired({ challenge }: Step, why: string): ChallengeError {
+function expired({ challenge }: Step, why: string): ChallengeError {
   return new ChallengeError(
     "CHALLENGE_EXPIRED",
     `Cannot log in: the step ${challenge.name} can no longer be answered (${why})`,
@@ -163,6 +161,6 @@ export function stepProblem({ challenge, code }: Step): string {
   if (code === "NEW_PASSWORD_REJECTED") return `the provider refused the new password (${refused})`;
   if (code === "CODE_REJECTED") return `the provider rejected the code (${refused})`;
   const prompts = asks.map(({ prompt }) => prompt.replace(/:$/, "")).join(", ");
-  const details = prompts === "" ? name : `${name}: ${shortened(prompts, MAX_LIST_LENGTH)}`;
+  const details = prompts === "" ? name : `${name}: ${prompts}`;
   return `the provider requires a further step (${details})`;
 }

@@ -1,11 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { MOD_URL, outputOf, runScript } from "../../support/child_deno.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
-import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
+import { DOCUMENTS } from "../../support/documented_flags.ts";
 import { examplesIn, SOURCES } from "../../support/examples.ts";
 import { lackOfPrograms } from "../../support/needs.ts";
 import { writeEnv } from "../../support/sandbox_env.ts";
-import { NOTICES } from "../../../src/session/notices.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
@@ -80,20 +79,4 @@ Deno.test("every exported function has an example in its docstring", async () =>
     kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
   );
   assertEquals(without.map(([name]) => name), []);
-});
-
-Deno.test("the docstring of the notice codes describes each code", () => {
-  const described = (path: string, type: string) => {
-    const [, doc = "", union = ""] =
-      new RegExp(`/\\*\\*((?:(?!\\*/)[^])*?)\\*/\\nexport type ${type} =([^;]*);`)
-        .exec(documentText(path)) ?? [];
-    const text = doc.replaceAll(/\n \* ? ?/g, " ").replaceAll(/\s+/g, " ");
-    const meanings = [...text.matchAll(/- `(\w+)`: (.*?)(?= - `|$)/g)].map(([, code, said]) =>
-      [code ?? "", (said ?? "").trim()] as const
-    );
-    const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code);
-    assertEquals(meanings.map(([code]) => code), codes, type);
-    return Object.fromEntries(meanings);
-  };
-  assertEquals(described("src/session/notices.ts", "NoticeCode"), NOTICES);
 });

@@ -96,7 +96,7 @@ testNeeding(
         const errors = output.match(/^\w*Error.*$/gm);
         assertEquals(errors, [
           `Error: Cannot load ${PACKAGE.name}: it needs Deno, and this is another runtime; run your ` +
-          "program with Deno 2.9.1 or later (https://deno.com)",
+          "program with Deno 2.9.6 or later (https://deno.com)",
         ]);
       }
     }),

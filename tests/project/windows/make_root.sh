@@ -4,7 +4,7 @@
 # Debian 12's own Wine 8 does not do: Deno for Windows ends in it at the start.
 set -euo pipefail
 root=$1
-deno_version=2.9.5 # The newest that npm has for Windows.
+deno_version=2.9.6
 node_version=26.10.0
 stamp="$root/.made-with-$deno_version"
 # Programs that tests use. A change of what is in it needs another number.

@@ -2,7 +2,7 @@
  * Logins with further steps, as data for each way to give the answers. The tests of the kernel and
  * of the command line use these cases, too.
  */
-import { type Answers, type Challenge, ChallengeError, type SessionStatus } from "../../../mod.ts";
+import { type Answers, ChallengeError } from "../../../mod.ts";
 import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
 import {
   type Portless,
@@ -178,23 +178,6 @@ export function typedFor(answers: Answers): string[] {
     if (name === "NEW_PASSWORD") return [answer, answer];
     return [answer === "EMAIL_OTP" ? "3" : answer];
   });
-}
-
-/** Answers the steps of a login with `respond()`, as the next cells of a notebook do. */
-export async function respondTo(
-  login: Promise<SessionStatus>,
-  answer: (challenge: Challenge) => Answers | Promise<Answers>,
-): Promise<SessionStatus> {
-  let under = login;
-  while (true) {
-    try {
-      return await under;
-    } catch (error) {
-      const isOver = !(error instanceof ChallengeError) || error.code === "CHALLENGE_EXPIRED";
-      if (isOver) throw error;
-      under = error.respond(await answer(error.challenge));
-    }
-  }
 }
 
 /** Makes a session that logs in as this user of the sandbox. */

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import type { Ask } from "../../../mod.ts";
 import { tokenAnswer } from "../../support/answers.ts";
 import { stopped } from "./cases.ts";
@@ -63,27 +63,3 @@ Deno.test("login() reads a challenge with names such as constructor and with val
     "userAttributes.constructor",
   ]);
 });
-
-const many = (count: number, name: (at: number) => string) =>
-  Object.fromEntries(
-    Array.from({ length: count }, (_, at) => [name(at), "a long value ".repeat(200)]),
-  );
-const list = (length: number, name: (at: number) => string) =>
-  JSON.stringify(Array.from({ length }, (_, at) => name(at)));
-
-for (
-  const [what, ChallengeName, ChallengeParameters] of [
-    ["parameters", "CUSTOM_CHALLENGE", many(300, (at) => `part${at}`)],
-    ["attributes", "NEW_PASSWORD_REQUIRED", { requiredAttributes: list(120, (at) => `a${at}`) }],
-    ["choices", "SELECT_MFA_TYPE", { MFAS_CAN_CHOOSE: list(5_000, () => "SMS_MFA") }],
-  ] as const
-) {
-  Deno.test(`the error for a challenge with many ${what} has a readable length`, async () => {
-    const answer = { ChallengeName, ChallengeParameters, Session: "a-session" };
-    await using world = portless({ provider: () => Response.json(answer) });
-    const { challenge: { asks, parameters }, message } = await stopped(world);
-    assert(message.length < 3_000, `${message.length}`);
-    assert(JSON.stringify(parameters).length < 60_000, `${JSON.stringify(parameters).length}`);
-    assert(JSON.stringify(asks).length < 30_000, `${JSON.stringify(asks).length}`);
-  });
-}

@@ -1,79 +1,70 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Answers, Ask, ChallengeError } from "../../../mod.ts";
+import type { Answers, Ask, Challenge, ChallengeError } from "../../../mod.ts";
 import { totpIn } from "../../../src/sandbox/identity_provider/challenges/authenticators.ts";
-import {
-  BY_MAIL,
-  codeByMail,
-  NEW_PASSWORD,
-  outcome,
-  respondTo,
-  stopped,
-  USERNAME,
-  worldOf,
-} from "./cases.ts";
+import { BY_MAIL, codeByMail, NEW_PASSWORD, outcome, stopped, USERNAME, worldOf } from "./cases.ts";
 import { type Held, portless, rejection } from "../../support/portless.ts";
 import { brokenConnection } from "../../support/answers.ts";
 
-const AT_ONCE = { strategy: "environment" } as const;
-
 Deno.test("an answer that does not fit its challenge causes a TypeError and is not sent", async () => {
-  await using world = worldOf({ ...BY_MAIL, challenge: ["EMAIL_OTP", "SELECT_MFA_TYPE"] });
-  const error = await stopped(world);
-  const before = world.sandbox.requests.length;
-  const wrong: [unknown, RegExp][] = [
-    [undefined, /^respond\(\) takes \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/],
+  const code = "EMAIL_OTP_CODE";
+  const wrong: [unknown, RegExp, challenge?: string][] = [
+    [undefined, /^onChallenge must return \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/],
+    ["123456", /each a string, and nothing else$/],
+    [{ [code]: "0", more: "1" }, /each a string, and nothing else$/],
     [{}, /EMAIL_OTP_CODE is missing or not a string$/],
-    [{ EMAIL_OTP_CODE: " " }, /EMAIL_OTP_CODE is missing or not a string$/],
+    [{ [code]: " " }, /EMAIL_OTP_CODE is missing or not a string$/],
+    [{ ANSWER: "PIGEON" }, /must be one of SOFTWARE_TOKEN_MFA, EMAIL_OTP$/, "SELECT_MFA_TYPE"],
   ];
-  for (const [answers, said] of wrong) {
-    const found = await rejection(error.respond(answers as Answers));
-    assertEquals(found.name, "TypeError");
-    assertMatch(found.message, said);
+  for (const [answers, said, challenge = "EMAIL_OTP"] of wrong) {
+    await using world = worldOf({ ...BY_MAIL, challenge });
+    const error = await rejection(world.session.login({ onChallenge: () => answers as Answers }));
+    assertEquals(error.name, "TypeError");
+    assertMatch(error.message, said);
+    assertEquals(world.sandbox.requests.length, 1);
   }
-  assertEquals(world.sandbox.requests.length, before);
-  const next = await rejection(error.respond(codeByMail(world)));
-  assertMatch(next.message, /SELECT_MFA_TYPE: How to get a code\)/);
-  const choice = await rejection(error.respond({ ANSWER: "PIGEON" }));
-  assertMatch(choice.message, /ANSWER must be one of SOFTWARE_TOKEN_MFA, EMAIL_OTP$/);
-  const given = world.another().login({ onChallenge: () => "123456" as never });
-  assertMatch((await rejection(given)).message, /^onChallenge must return \{ EMAIL_OTP_CODE \}/);
 });
 
 Deno.test("the third rejected answer ends the login", async () => {
   await using world = worldOf(BY_MAIL);
-  const error = await stopped(world);
-  const attempts = [];
-  for (let each: Error & { code?: string } = error; attempts.length < 3;) {
-    each = await rejection(error.respond({ EMAIL_OTP_CODE: "0" }));
-    attempts.push(`${each.code} ${(each as ChallengeError).challenge.attempt}`);
-    if (attempts.length === 3) assertMatch(each.message, /for the third time in a row; run login/);
-  }
-  assertEquals(attempts, ["CODE_REJECTED 2", "CODE_REJECTED 3", "CODE_REJECTED 3"]);
-  const before = world.sandbox.requests.length;
-  assertEquals(await outcome(error.respond(codeByMail(world))), "CHALLENGE_EXPIRED");
-  assertEquals(world.sandbox.requests.length, before);
+  const attempts: number[] = [];
+  const onChallenge = ({ attempt }: Challenge) => {
+    attempts.push(attempt);
+    return { EMAIL_OTP_CODE: "0" };
+  };
+  const error = await rejection(world.session.login({ onChallenge }));
+  assertEquals([error.code, attempts], ["CODE_REJECTED", [1, 2, 3]]);
+  assertMatch(error.message, /for the third time in a row; run login/);
 });
 
 Deno.test("an answer after three minutes fails with CHALLENGE_EXPIRED, and another login works", async () => {
   await using world = worldOf(BY_MAIL);
-  const error = await stopped(world);
-  world.clock.advance(181);
-  const late = await rejection(error.respond(codeByMail(world)));
-  assertEquals(late.code, "CHALLENGE_EXPIRED");
+  const answerAfter = (seconds: number) => {
+    const onChallenge = () => {
+      world.clock.advance(seconds);
+      return codeByMail(world);
+    };
+    return outcome(world.session.login({ onChallenge }));
+  };
+  assertEquals(await answerAfter(181), "CHALLENGE_EXPIRED");
   assertEquals(world.another().status().state, "none");
-  assertEquals(await outcome((await stopped(world)).respond(codeByMail(world))), "valid");
+  assertEquals(await answerAfter(0), "valid");
 });
 
-Deno.test("a later login or logout ends a login that waits for an answer", async () => {
+Deno.test("a logout or login during a further step wins over the login", async () => {
   await using world = worldOf(BY_MAIL);
   for (const later of ["logout", "login"] as const) {
-    const error = await stopped(world);
-    const answers = codeByMail(world);
-    if (later === "logout") await world.session.logout();
-    else await world.session.login({ portalToken: await world.sandbox.portalToken() });
-    const before = [world.sandbox.requests.length, world.session.status().source];
-    assertEquals(await outcome(error.respond(answers)), "CHALLENGE_EXPIRED");
-    assertEquals([world.sandbox.requests.length, world.session.status().source], before);
+    let before = "";
+    await outcome(world.session.login({
+      force: true,
+      onChallenge: async () => {
+        if (later === "logout") await world.session.logout();
+        else await world.session.login({ portalToken: await world.sandbox.portalToken() });
+        before = world.session.status().source;
+        return codeByMail(world);
+      },
+    }));
+    assertEquals(world.session.status().source, before, later);
+    assertEquals(before, later === "logout" ? "none" : "portal");
   }
 });
 
@@ -90,10 +81,9 @@ for (const [what, fault, state, sent] of FAULTS) {
       if (isAnswer && ++count === 1) return Promise.try(fault);
       return (world.options.fetch ?? globalThis.fetch)(input, init);
     };
-    const error = await rejection(world.another({ fetch }).login(AT_ONCE)) as ChallengeError;
-    assertEquals([await outcome(error.respond(codeByMail(world))), count], [state, sent]);
-    // The user may send the answer again.
-    if (state !== "valid") assertEquals(await outcome(error.respond(codeByMail(world))), "valid");
+    const onChallenge = () => codeByMail(world);
+    const login = world.another({ fetch }).login({ onChallenge });
+    assertEquals([await outcome(login), count], [state, sent]);
   });
 }
 
@@ -115,13 +105,12 @@ Deno.test("an answer after a rejected one contains the provider's latest session
 Deno.test("for a login with an alias, an answer contains the provider's user name and its SECRET_HASH", async () => {
   const sandbox = { aliasSignIn: true, challenge: ["SMS_MFA", "CUSTOM_CHALLENGE"] };
   await using world = portless({ sandbox });
-  const status = await respondTo(
-    world.session.login(AT_ONCE),
-    ({ name }) =>
+  const status = await world.session.login({
+    onChallenge: ({ name }) =>
       name === "SMS_MFA"
         ? { SMS_MFA_CODE: world.sandbox.codes.at(-1)?.code ?? "" }
         : { ANSWER: "weather data platform" },
-  );
+  });
   assertEquals(status.state, "valid");
 });
 
@@ -145,25 +134,26 @@ for (const [challenge, said] of ELSEWHERE) {
     assertMatch(error.message, said);
     assertMatch(error.fix, /login\(\{ strategy: "portal" \}\)$/);
     assertEquals(error.challenge.asks, []);
-    assertEquals(await outcome(error.respond({})), "CHALLENGE_REQUIRED");
     assertEquals(world.sandbox.requests.length, 1);
   });
 }
 
 Deno.test("the key for an authenticator app is shown only once, as text and as an otpauth address", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
-  const { challenge, fix } = await stopped(world);
-  assertMatch(
-    fix,
-    /respond\(\{ SOFTWARE_TOKEN_MFA_CODE: "…" \}\) .*key is in its challenge\.authenticator/,
-  );
-  const { secret = "", address = "" } = challenge.authenticator ?? {};
+  const found: Challenge[] = [];
+  const onChallenge = (challenge: Challenge) => {
+    found.push(challenge);
+    throw new Error("no app at hand");
+  };
+  await rejection(world.session.login({ onChallenge }));
+  const [challenge] = found;
+  const { secret = "", address = "" } = challenge?.authenticator ?? {};
   const host = new URL(world.sandbox.authUrl).hostname;
   assertEquals(address, `otpauth://totp/${host}:ada?secret=${secret}&issuer=${host}`);
   const code = totpIn(address)?.generate({ timestamp: world.clock.provider() });
   assertEquals(code, await world.sandbox.totp(USERNAME));
   const shown = Deno.inspect(challenge, { depth: 9, showHidden: true, getters: true });
-  assert(!`${JSON.stringify(challenge)} ${shown} ${challenge.authenticator}`.includes(secret));
+  assert(!`${JSON.stringify(challenge)} ${shown} ${challenge?.authenticator}`.includes(secret));
   const asked: string[] = [];
   const prompt: Ask = (message) => {
     asked.push(message);
@@ -200,19 +190,13 @@ Deno.test("a login that is aborted while an answer is being sent changes nothing
   }
 });
 
-Deno.test("an answer is refused while an earlier one is being sent", async () => {
-  await using world = worldOf(BY_MAIL);
-  const error = await stopped(world);
-  const held = world.hold();
-  const first = error.respond({ EMAIL_OTP_CODE: "0" });
-  await held.arrived;
-  const before = world.sandbox.requests.length;
-  const second = await rejection(error.respond(codeByMail(world)));
-  assertEquals([second.code, world.sandbox.requests.length], ["CHALLENGE_EXPIRED", before]);
-  held.release();
-  const refused = await rejection(first);
-  assertEquals(refused.code, "CODE_REJECTED");
-  assertEquals(await outcome((refused as ChallengeError).respond(codeByMail(world))), "valid");
+Deno.test("without an answer, login() asks for no key and says how to answer", async () => {
+  await using world = worldOf({ challenge: "MFA_SETUP" });
+  const { code, challenge, fix } = await stopped(world);
+  assertEquals([code, challenge.name], ["CHALLENGE_REQUIRED", "MFA_SETUP"]);
+  assertEquals(challenge.asks.map(({ name }) => name), ["SOFTWARE_TOKEN_MFA_CODE"]);
+  assertMatch(fix, /onChallenge/);
+  assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
 });
 
 Deno.test("login() ends with the error that onChallenge throws", async () => {

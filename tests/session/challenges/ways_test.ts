@@ -7,14 +7,11 @@ import {
   type ChallengeCase,
   NEW_PASSWORD,
   outcome,
-  respondTo,
   type Turn,
   typedFor,
   USERNAME,
   worldOf,
 } from "./cases.ts";
-
-const AT_ONCE = { strategy: "environment" } as const;
 
 type World = ReturnType<typeof worldOf>;
 
@@ -65,13 +62,6 @@ const WAYS: Record<string, (world: World, turns: readonly Turn[]) => Promise<unk
     assertEquals(left, []);
     return status.state;
   },
-  "respond()": async (world, turns) => {
-    const { answer, left } = answering(world, turns);
-    const login = world.session.login({ strategy: "environment" });
-    const { state } = await respondTo(login, answer);
-    assertEquals(left, []);
-    return state;
-  },
   "prompts": async (world, turns) => {
     const { prompt, left } = typing(world, turns);
     const { state } = await world.another({ prompt }).login({ force: true });
@@ -96,7 +86,6 @@ Deno.test("a line break that was pasted with a new password does not become part
   const pasted = `\n${NEW_PASSWORD}\r\n`;
   const ways: ((world: World) => Promise<unknown>)[] = [
     (world) => world.session.login({ onChallenge: () => ({ NEW_PASSWORD: pasted }) }),
-    (world) => respondTo(world.session.login(AT_ONCE), () => ({ NEW_PASSWORD: pasted })),
     (world) => {
       const answers = [pasted, NEW_PASSWORD];
       return world.another({ prompt: () => answers.shift() ?? null }).login();
@@ -136,7 +125,7 @@ Deno.test("login() asks again after different passwords or an invalid choice, an
     assertEquals(await outcome(login), end);
     if (answers.at(-1) === "") {
       const { message } = await rejection(login);
-      assertMatch(message, /, and no answer was given; run login\(\) again, or answer with onCh/);
+      assertMatch(message, /, and no answer was given; run login\(\) again, or pass onCh/);
     }
     assertMatch(asked.join("\n"), said);
     assertEquals(asked.length, answers.length);

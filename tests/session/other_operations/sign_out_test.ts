@@ -4,7 +4,6 @@ import type { LogoutOptions, Session, SessionStatus } from "../../../mod.ts";
 import { heldTimeouts } from "../../support/held_timeouts.ts";
 import {
   linesOf,
-  notesOf,
   type Portless,
   portless,
   type PortlessOptions,
@@ -41,10 +40,13 @@ function signOuts({ sent }: Portless): unknown[][] {
     .map(({ flow, body }) => [flow, body.Token ?? body.AccessToken]);
 }
 
-/** What the status after a logout says about the provider. */
-function noteOf(status: SessionStatus): string {
-  assertEquals(status.state, "none");
-  return notesOf(status).join("\n").replace(/^signed out here: .*? no tokens any more/, "");
+/** Where a logout ended the session, and its warning if that is not everything. */
+function outcomeOf(status: SessionStatus): (string | undefined)[] {
+  const { state, ended, notices: [notice, ...more], warnings } = status;
+  assertEquals([state, more], ["none", []]);
+  if (notice === undefined) return [ended];
+  assertEquals(notice.code, "NOT_REVOKED");
+  return [ended, ...warnings];
 }
 
 for (const clientSecret of [undefined, ""]) {
@@ -55,7 +57,7 @@ for (const clientSecret of [undefined, ""]) {
       left.push(Object.keys(linesOf(at.envFile)));
       return new Response("");
     }, clientSecret === undefined ? {} : { session: { clientSecret } });
-    assertEquals(noteOf(await at.session.logout()), "; also at the provider");
+    assertEquals(outcomeOf(await at.session.logout()), ["provider"]);
     const { clientId: ClientId, clientSecret: ClientSecret } = at.options;
     assertEquals(at.sent.at(-1)?.body, {
       Token: "refresh-1",
@@ -68,9 +70,10 @@ for (const clientSecret of [undefined, ""]) {
 
 Deno.test("logout() ends the session locally even if the provider cannot be reached", async () => {
   await using at = await signedIn(refusedConnection);
-  const status = await at.session.logout();
-  assertMatch(noteOf(status), /^; not at the provider: .*: the connection was refused$/);
-  assertEquals([linesOf(at.envFile), status.warnings], [{}, []]);
+  const [ended, problem] = outcomeOf(await at.session.logout());
+  assertEquals([ended, linesOf(at.envFile)], ["here", {}]);
+  assertMatch(problem ?? "", /not at the provider: .*: the connection was refused; delete any cop/);
+  assertEquals((await at.session.login()).notices, [], "the next session has its own notices");
 });
 
 Deno.test("logout() waits at most three seconds for a provider that does not respond", async () => {
@@ -89,38 +92,35 @@ Deno.test("logout() waits at most three seconds for a provider that does not res
     at.clock.advance(ms / 1_000);
     timeouts.pass(ms);
   }
-  assertMatch(noteOf(await out), /^; not at the provider: no response from /);
+  assertMatch(outcomeOf(await out)[1] ?? "", /not at the provider: no response from /);
   // Each timeout is rounded up to a millisecond, and a late response is read for 100 ms more.
   assert(at.clock.monotonic() - begun < 3_202, `${timeouts.asked}`);
 });
 
 /** The outcomes of a refresh after a logout: with a copy of its tokens, and in a second session. */
-async function afterLogout(options: LogoutOptions, revocation = true): Promise<[string, string]> {
+async function afterLogout(options: LogoutOptions, revocation = true) {
   await using at = portless({ file: true, sandbox: { revocation } });
   await at.session.login();
   const copy = `${at.envFile}-copy`;
   Deno.copyFileSync(at.envFile, copy);
   const elsewhere = at.another({ envFile: false });
   await elsewhere.login();
-  const note = noteOf(await at.session.logout(options));
+  const ended = outcomeOf(await at.session.logout(options));
   const outcome = (session: Session) => session.refresh().then(({ state }) => state, (e) => e.code);
   const outcomes = [await outcome(at.another({ envFile: copy })), await outcome(elsewhere)];
-  return [outcomes.join(), note];
+  return [outcomes.join(), ...ended];
 }
 
 Deno.test("logout() also ends copies of the session; with everywhere, it ends all sessions of the account", async () => {
   const over = "REFRESH_REJECTED";
-  assertEquals(await afterLogout({}), [`${over},valid`, "; also at the provider"]);
-  assertEquals(await afterLogout({ revoke: false }), ["valid,valid", ""]);
+  assertEquals(await afterLogout({}), [`${over},valid`, "provider"]);
+  assertEquals(await afterLogout({ revoke: false }), ["valid,valid", "here"]);
   assertEquals(await afterLogout({ everywhere: true }), [
-    ...[`${over},${over}`, "; also at the provider, on all devices"],
+    ...[`${over},${over}`, "everywhere"],
   ]);
-  const [outcomes, note] = await afterLogout({}, false);
-  assertEquals(outcomes, "valid,valid");
-  assertMatch(
-    note,
-    /^; not at the provider: .*UnsupportedOperationException: Token revocation is not enabled/,
-  );
+  const [outcomes, ended, problem = ""] = await afterLogout({}, false);
+  assertEquals([outcomes, ended], ["valid,valid", "here"]);
+  assertMatch(problem, /UnsupportedOperationException: Token revocation is not enabled/);
 });
 
 Deno.test("logout({ everywhere: true }) signs out all devices, and first refreshes an expired token", async () => {
@@ -129,7 +129,7 @@ Deno.test("logout({ everywhere: true }) signs out all devices, and first refresh
     const first = await at.session.accessToken();
     at.clock.advance(seconds);
     const status = await at.session.logout({ everywhere: true });
-    assertEquals(noteOf(status), "; also at the provider, on all devices");
+    assertEquals(outcomeOf(status), ["everywhere"]);
     const [[operation, token] = [], ...more] = signOuts(at);
     assertEquals([operation, more, at.refreshes()], ["GlobalSignOut", [], seconds === 0 ? 0 : 1]);
     assertEquals([token === first, linesOf(at.envFile)], [seconds === 0, {}]);
@@ -143,37 +143,32 @@ Deno.test("logout({ everywhere: true }) ends its session even if the provider ke
       : errorAnswer("NotAuthorizedException", "Access Token does not have required scopes")
   );
   at.clock.advance(3_000);
-  const note = noteOf(await at.session.logout({ everywhere: true }));
-  assertMatch(note, /^; not on other devices: .*required scopes; also at the provider$/);
+  const [ended, problem = ""] = outcomeOf(await at.session.logout({ everywhere: true }));
+  assertEquals(ended, "provider");
+  assertMatch(problem, /not on other devices: .*required scopes; .*run login\(\) first/);
   assertEquals(signOuts(at).at(-1), ["RevokeToken", "refresh-2"]);
 });
 
-Deno.test("logout() without a refresh token or a session says that nothing was revoked", async () => {
+Deno.test("logout() without a refresh token or a session revokes nothing, and says so if it was to end all sessions", async () => {
   await using at = await signedIn(done);
   const portal = async (options: LogoutOptions) => {
     await at.session.login({ portalToken: await at.sandbox.portalToken() });
-    return noteOf(await at.session.logout(options));
+    return outcomeOf(await at.session.logout(options));
   };
-  assertMatch(
-    await portal({}),
-    /^; the access token cannot be revoked and stays valid until/,
-  );
-  assertMatch(noteOf(await at.session.logout()), /^there was no session to end: .* no tokens$/);
-  const again = await at.session.logout({ everywhere: true });
-  assertMatch(
-    noteOf(again),
-    /^there was no session to end: .*; not on other devices: .* run login/,
-  );
-  assertEquals(again.ended, "here");
-  assertEquals(at.sent.length, 1);
-  assertEquals(await portal({ everywhere: true }), "; also at the provider, on all devices");
+  assertEquals(await portal({}), ["here"]);
+  assertEquals(outcomeOf(await at.session.logout()), ["here"]);
+  const [ended, problem = ""] = outcomeOf(await at.session.logout({ everywhere: true }));
+  assertEquals([ended, at.sent.length], ["here", 1]);
+  assertMatch(problem, /not on other devices: the request needs a token/);
+  assertEquals(await portal({ everywhere: true }), ["everywhere"]);
 });
 
 Deno.test("logout() without the provider's settings sends nothing and says what is missing", async () => {
   await using at = await signedIn(done);
   const { clientId: _, userPoolId: __, ...others } = at.options;
   const next = at.another({ ...others, clientId: "", userPoolId: "" });
-  assertMatch(noteOf(await next.logout()), /^; not at the provider: .*APP_CLIENT_ID.*USER_POOL_ID/);
+  const [, problem = ""] = outcomeOf(await next.logout());
+  assertMatch(problem, /not at the provider: .*APP_CLIENT_ID.*USER_POOL_ID/);
   assertEquals([linesOf(at.envFile), signOuts(at)], [{}, []]);
 });
 
@@ -186,7 +181,7 @@ Deno.test("logout() revokes the latest refresh token of each login that the sess
   await at.session.login();
   at.clock.advance(1);
   await other.login({ force: true });
-  assertEquals(noteOf(await at.session.logout()), "; also at the provider");
+  assertEquals(outcomeOf(await at.session.logout()), ["provider"]);
   assertEquals(signOuts(at).slice(1).map(([, token]) => token), ["refresh-3", "refresh-4"]);
 });
 

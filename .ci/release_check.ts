@@ -22,24 +22,16 @@ export function objections(tag: string, config: string, changelog: string): stri
         "https://github.com/OWNER/NAME",
     );
   }
-  const [, unreleased, newest = ""] = changelog.split(/^(?=## )/m);
-  if (!unreleased?.startsWith("## Unreleased\n")) {
-    found.push('CHANGELOG.md does not begin with the section "Unreleased"; put it back, empty');
-  } else if (contentOf(unreleased) !== "") {
-    found.push(`CHANGELOG.md has changes under "Unreleased"; move them under "## ${version}"`);
-  }
-  const heading = newest.split("\n")[0] ?? "";
-  if (heading.split(" ")[1] !== version) {
-    found.push(`CHANGELOG.md has no section "## ${version}" below "Unreleased"; add it`);
-  } else if (contentOf(newest) === "") {
-    found.push(`CHANGELOG.md says nothing under "## ${version}"; tell what users will notice`);
+  const [, unreleased = "", newest = ""] = changelog.split(/^## /m);
+  if (
+    unreleased.trim() !== "Unreleased" || !new RegExp(`^${version}( .*)?\\n\\s*\\S`).test(newest)
+  ) {
+    found.push(
+      'CHANGELOG.md does not begin with "## Unreleased", without changes, and ' +
+        `"## ${version}", with what users will notice`,
+    );
   }
   return found;
-}
-
-/** The text below the heading of a section. */
-function contentOf(section: string): string {
-  return section.split("\n").slice(1).join("\n").trim();
 }
 
 if (import.meta.main) {

@@ -10,7 +10,7 @@ import type { Diagnosis } from "./show/diagnosis.ts";
 import { displayable } from "./show/displayable.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import { type ApiError, AuthError, ConfigError, isTransient, typeError } from "./errors/errors.ts";
-import type { LoginOptions, LoginResult } from "./session/login.ts";
+import type { LoginOptions } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
@@ -213,13 +213,29 @@ class AccountSession implements ConfigurableSession {
       const { checkLoginOptions, obtainTokens } = await import("./session/login.ts");
       checkLoginOptions(given);
       signal?.throwIfAborted();
-      const { configuration, memory: { clockOffsetMs } } = engine;
-      const result = await obtainTokens(configuration, given, signal, clockOffsetMs, {
+      const { configuration, memory, notices } = engine;
+      const result = await obtainTokens(configuration, given, signal, memory.clockOffsetMs, {
         hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
         showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
       });
-      return await this.#finishLogin(engine, order, result, signal, onApplied);
+      signal?.throwIfAborted();
+      let isApplied = false;
+      if (this.#engine === engine && this.#withCurrentSettings() === engine) {
+        await engine.login(result.tokens, order, signal, () => {
+          isApplied = true;
+          onApplied();
+        });
+      }
+      if (!isApplied && this.#engine !== engine) throw accountChanged();
+      // Otherwise, a logout or a later login took effect first.
+      if (engine.isWanted(order)) {
+        memory.learnClock(result.clockOffsetMs);
+        notices.set(result.notices);
+        const outcome = result.tokens.source === "portal" ? "portal" : "password";
+        engine.world.log?.({ event: "login", outcome });
+      }
+      return displayable(statusOf(engine));
     });
 
   readonly refresh: Session["refresh"] = (given = {}) =>
@@ -362,36 +378,6 @@ class AccountSession implements ConfigurableSession {
 
   #status(): SessionStatus {
     return displayable(statusOf(this.#engine));
-  }
-
-  /**
-   * Saves the tokens of a login, unless a logout or a later login took effect first.
-   *
-   * @throws {ConfigError} `INVALID_SETTING` if the account changed before the login took effect.
-   */
-  async #finishLogin(
-    engine: Engine,
-    order: number,
-    { tokens, clockOffsetMs, notices }: LoginResult,
-    signal: AbortSignal | undefined,
-    onApplied: () => void,
-  ): Promise<SessionStatus> {
-    signal?.throwIfAborted();
-    let isKept = false;
-    if (this.#engine === engine && this.#withCurrentSettings() === engine) {
-      await engine.login(tokens, order, signal, () => {
-        isKept = true;
-        onApplied();
-      });
-    }
-    if (!isKept && this.#engine !== engine) throw accountChanged();
-    if (engine.isWanted(order)) {
-      engine.memory.learnClock(clockOffsetMs);
-      engine.notices.set(notices);
-      const outcome = tokens.source === "portal" ? "portal" : "password";
-      engine.world.log?.({ event: "login", outcome });
-    }
-    return displayable(statusOf(engine));
   }
 
   /** Shows a progress line, unless the caller observes the progress. */

@@ -125,13 +125,12 @@ export function parseEnvText(text: string): Map<string, string> {
 
 /**
  * Rewrites text that `parseEnv` misreads. If a value consists of blanks, `parseEnv` uses the next
- * line as the value, so that a token could become the password. `parseEnv` reads a comment after
- * blanks as an assignment. If the text ends in a comment without a line break, `parseEnv` adds
- * blanks to the value.
+ * line as the value, so that a token could become the password. It reads some comments after blanks
+ * as assignments.
  */
 function forParser(text: string): string {
   const whole = text.startsWith(BOM) ? text.slice(1) : text;
-  return `${whole}\n`.replace(/(?<![^\n])([^\n=#"'`]+=)[ \t]+(?=\r?\n)/g, "$1")
+  return whole.replace(/(?<![^\n])([^\n=#"'`]+=)[ \t]+(?=\r?\n|$)/g, "$1")
     .replace(/(?<![^\n])[ \t]+(?=#)/g, "");
 }
 

@@ -156,6 +156,15 @@ test(
   },
 );
 
+test(
+  "downloadAll() continues if the API drops the requests for one file",
+  (path, count) => path === "/1" ? unreachable() : text(path, count),
+  async (world) => {
+    const { counts } = await world.all(world.items(4), { concurrency: 1 });
+    assertEquals([counts, world.asked.length], [{ saved: 3, kept: 0, failed: 1 }, 3 + 6]);
+  },
+);
+
 testNeeding(
   noTinyDisk,
   "downloadAll() stops when the disk is full, and keeps the complete files",

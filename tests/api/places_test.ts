@@ -170,6 +170,15 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
   });
 });
 
+Deno.test("a download that does not resume an earlier one removes its .note first", async () => {
+  const names: string[][] = [];
+  await inPlace(async ({ part, get }) => {
+    await leavePart(part);
+    await get({ resume: false });
+  }, (folder) => void names.push(namesIn(folder)));
+  assertEquals(names.flat().map((name) => name.replace(/^.*\./, "")), ["part"]);
+});
+
 Deno.test("download() does not write to a .part file that another process has just completed", () =>
   inPlace(async ({ folder, part, get }) => {
     const { tryLockSync } = Deno.FsFile.prototype;

@@ -31,6 +31,8 @@ function rest(text: string, start: number, validators: Validators): Response {
   return new Response(text.slice(start), { status: 206, headers });
 }
 
+const no = () => new Response("no", { status: 403 });
+
 interface Saving {
   /** The first byte that each request asked for. */
   readonly starts: number[];
@@ -67,7 +69,7 @@ const rests: [string, after: Validators, isSame: boolean][] = [
   ["a weak ETag", { etag: `W/"1"` }, false],
   ["no ETag", {}, false],
   ["an unexpected first byte", { ...one, "content-range": "bytes 4-9/10" }, false],
-  ["another total", { ...one, "content-range": "bytes 5-9/11" }, false],
+  ["another total", { ...one, "content-range": "bytes 5-10/11" }, false],
   ["a range beyond the total", { ...one, "content-range": "bytes 5-10/10" }, false],
   ["a range that ends early", { ...one, "content-range": "bytes 5-8/10" }, false],
   ["a length that is not that of its range", { ...one, "content-length": "4" }, false],
@@ -125,6 +127,11 @@ const firsts: [what: string, Response, outcome: string][] = [
   ["a 206 with some bytes", sent(half, { "content-range": "bytes 0-4/10" }, 206), "BROKEN"],
   ["a 206 of unknown length", sent(half, { "content-range": "bytes 0-4/*" }, 206), "BROKEN"],
   ["a 206 without a range", sent(OLD, {}, 206), "BROKEN"],
+  [
+    "an encoded 206",
+    sent(OLD, { "content-range": "bytes 0-9/10", "content-encoding": "gzip" }, 206),
+    "BROKEN",
+  ],
   ["a 206 with several parts", sent(OLD, { "content-type": parts }, 206), "BROKEN"],
   [
     "a 206 with more bytes than its range",
@@ -163,14 +170,23 @@ Deno.test("download() discards a rest that is longer than its range", () => {
 
 Deno.test("download() compares the bytes of an earlier call with the digest that a rest brings", () => {
   const digest = `sha-256=:${createHash("sha256").update(OLD).digest("base64")}:`;
-  const refused = new Response("no", { status: 403 });
   const last = rest(OLD, HALF - 1, { ...one, "repr-digest": digest });
-  return saving([firstHalf(one), refused, last], async ({ get, folder }) => {
+  return saving([firstHalf(one), no(), last], async ({ get, folder }) => {
     await rejection(get());
     const part = namesIn(folder).find((name) => name.endsWith(".part"));
     Deno.writeTextFileSync(`${folder}/${part}`, "false");
     assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
     assertEquals([namesIn(folder), await get()], [[], NEW]);
+  });
+});
+
+Deno.test("after a new start, the .note has the tag of the new version", () => {
+  const other = new Response(null, { status: 416 });
+  const second = breaking(NEW.slice(0, HALF), { etag: `"2"`, "content-length": "10" });
+  return saving([firstHalf(one), other, second, no()], async ({ get, folder }) => {
+    assertEquals((await rejection(get())).code, "API_STATUS");
+    const note = namesIn(folder).find((name) => name.endsWith(".note"));
+    assertEquals(Deno.readTextFileSync(`${folder}/${note}`), `"2"`);
   });
 });
 
@@ -186,7 +202,6 @@ async function leaveWholePart({ get, folder }: Saving): Promise<void> {
   Deno.writeTextFileSync(`${folder}/${part?.name}`, OLD);
 }
 
-const no = () => new Response("no", { status: 403 });
 const wholeParts: [string, Response[], text: string][] = [
   ["requests only the last byte if its .part file is already complete", [
     rest(OLD, OLD.length - 1, { etag: `"1"` }),

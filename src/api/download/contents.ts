@@ -47,9 +47,9 @@ export function contentsOf(response: Response, size: number, known: Version): Co
   const [, first, last, of] = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(range) ?? [];
   const [start, end, total] = [Number(first), Number(last) + 1, Number(of)];
   const length = lengthIn(headers) ?? total - start;
-  if (end !== total || length !== total - start) return { kind: "unusable" };
-  if (start === 0) return { kind: "whole", version: isPlain ? { ...version, total } : NO_VERSION };
-  const isRest = status === 206 && start === size && isPlain && version.tag === known.tag &&
+  if (end !== total || length !== total - start || !isPlain) return { kind: "unusable" };
+  if (start === 0) return { kind: "whole", version: { ...version, total } };
+  const isRest = status === 206 && start === size && version.tag === known.tag &&
     total === (known.total ?? total);
   if (!isRest) return { kind: "unusable" };
   return { kind: "rest", version: { ...known, total, digest: version.digest ?? known.digest } };

@@ -84,6 +84,9 @@ for (const [way, start, requests] of WAYS) {
   });
 }
 
+/** The package as the source imports it. */
+const CLIENT = "@redis/client@6.3.1";
+
 /** A client package with which a session finds its store unreachable. */
 const REDIS_CLIENT = `
   export const createClient = () =>
@@ -97,7 +100,7 @@ const LOCKS: [string, (lock: string) => string, RegExp][] = [
     "lists another integrity",
     (lock) => {
       const { npm, ...rest } = JSON.parse(lock);
-      npm["@redis/client@6.3.1"].integrity = `sha512-${btoa("x".repeat(64))}`;
+      npm[CLIENT].integrity = `sha512-${btoa("x".repeat(64))}`;
       return JSON.stringify({ ...rest, npm });
     },
     /^PACKAGE_UNAVAILABLE .* the lock file does not allow it/,
@@ -106,15 +109,15 @@ const LOCKS: [string, (lock: string) => string, RegExp][] = [
     "does not list it",
     (lock) => {
       const { specifiers, npm, ...rest } = JSON.parse(lock);
-      delete specifiers["npm:@redis/client@6.3.1"];
-      delete npm["@redis/client@6.3.1"];
+      delete specifiers[`npm:${CLIENT}`];
+      delete npm[CLIENT];
       return JSON.stringify({ ...rest, specifiers, npm });
     },
     /^PACKAGE_UNAVAILABLE .* the lock file does not allow it/,
   ],
 ];
 testNeeding(noNpm, "a package that is loaded on demand must be in the lock file", async () => {
-  await using source = await fromRegistry({ "@redis/client@6.3.1": REDIS_CLIENT });
+  await using source = await fromRegistry({ [CLIENT]: REDIS_CLIENT });
   const script = `
     import { createSession } from ${JSON.stringify(import.meta.resolve("../../../mod.ts"))};
     const session = createSession({

@@ -12,31 +12,28 @@ Deno.test("a release is accepted if its tag, version and changelog agree", () =>
   assertEquals(objections("v1.2.3", CONFIG, CHANGELOG.replace("1.2.3", "1.2.3 - 2026-01-31")), []);
 });
 
-/** The defect of a release, and words of each objection. */
-const REFUSED: [string, { tag?: string; config?: string; changelog?: string }, string[]][] = [
-  ["a tag of another version", { tag: "v1.2.4" }, ["the tag is v1.2.4, and"]],
-  ["another version in deno.json", { config: CONFIG.replace("1.2.3", "1.3.0") }, [
-    ...["deno.json has the version 1.3.0", 'no section "## 1.3.0"'],
-  ]],
-  ["an empty repository address", { config: CONFIG.replace(/https:[^"]+/, "") }, [
-    "has no repository",
-  ]],
-  ["changes left under Unreleased", { changelog: CHANGELOG.replace("sed\n", "sed\n\n- x\n") }, [
-    "move them under",
-  ]],
-  ["no changelog section for its version", { changelog: CHANGELOG.replace("1.2.3", "1.2.0") }, [
-    'no section "## 1.2.3"',
-  ]],
-  ["no Unreleased section", { changelog: CHANGELOG.replace("## Unreleased\n", "") }, [
-    ...["put it back", 'no section "## 1.2.3" below'],
-  ]],
-  ["an empty changelog section", { changelog: CHANGELOG.replace("- New.", "") }, [
-    "says nothing under",
-  ]],
-];
+const HISTORY = 'does not begin with "## Unreleased"';
 
-for (const [what, { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG }, why] of REFUSED) {
+/** The defect of a release, and words of each objection. */
+const REFUSED: Record<
+  string,
+  [{ tag?: string; config?: string; changelog?: string }, ...string[]]
+> = {
+  "a tag of another version": [{ tag: "v1.2.4" }, "the tag is v1.2.4, and"],
+  "another version in deno.json": [
+    { config: CONFIG.replace("1.2.3", "1.3.0") },
+    ...["deno.json has the version 1.3.0", HISTORY],
+  ],
+  "no repository": [{ config: CONFIG.replace(/https:[^"]+/, "") }, "has no repository"],
+  "unreleased changes": [{ changelog: CHANGELOG.replace("sed\n", "sed\n\n- x\n") }, HISTORY],
+  "no section for its version": [{ changelog: CHANGELOG.replace("1.2.3", "1.2.0") }, HISTORY],
+  "no Unreleased section": [{ changelog: CHANGELOG.replace("## Unreleased\n", "") }, HISTORY],
+  "an empty section": [{ changelog: CHANGELOG.replace("3\n\n- New.", "3 - today\n") }, HISTORY],
+};
+
+for (const [what, [release, ...why]] of Object.entries(REFUSED)) {
   Deno.test(`a release with ${what} is refused`, () => {
+    const { tag = "v1.2.3", config = CONFIG, changelog = CHANGELOG } = release;
     const found = objections(tag, config, changelog);
     assertEquals(found.length, why.length, found.join("\n"));
     found.forEach((each, index) => assertStringIncludes(each, why[index] ?? ""));

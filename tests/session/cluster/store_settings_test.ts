@@ -14,7 +14,7 @@ const CASES: [what: string, options: SessionOptions, message: RegExp, code?: str
   [
     "a store key that is too short",
     { store: "redis://127.0.0.1", storeKey: "c2hvcnQ" },
-    /not a key of 43 characters; generate one with/,
+    /it is not 32 bytes in base64; make a key with/,
   ],
   [
     "a store host that is not permitted",

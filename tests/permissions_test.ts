@@ -72,6 +72,9 @@ Deno.test("without one permission, the error names its flag", () =>
     assertNames(none, `--allow-net=${provider}`);
     assertMatch(none.stderr, /Cannot reach the identity provider/);
     assert(!(await Deno.readTextFile(`${folder}/.env`)).includes("ACCESS_TOKEN"));
+    const { net: _, ...others } = flags;
+    const direct = await run(Object.values(others), { HTTP_PROXY: "http://127.0.0.1:9" });
+    assertNames(direct, `--allow-net=${provider}`);
     const half = await without("net", `--allow-net=${provider}`);
     assertNames(half, `--allow-net=${api}`);
     assertMatch(half.stderr, /Cannot reach the API/);

@@ -37,13 +37,13 @@ export async function exchange(
   const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
   const stopTimer = onAbort(timer, () => onAbort(world.timeout(GRACE_MS), stop));
   const stopListening = onAbort(signal, stop);
-  // The runtime silently repeats a request whose reused connection drops, so connections are not
-  // reused.
-  const options = { poolMaxIdlePerHost: 0 };
-  const client = world.fetch === undefined
-    ? directClient(request.url, options) ?? Deno.createHttpClient(options)
-    : undefined;
   try {
+    // The runtime silently repeats a request whose reused connection drops, so connections are not
+    // reused.
+    const options = { poolMaxIdlePerHost: 0 };
+    using client = world.fetch === undefined
+      ? directClient(request.url, options) ?? Deno.createHttpClient(options)
+      : undefined;
     const response = await unlessAborted(
       controller.signal,
       (world.fetch ?? fetch)(request.url, {
@@ -67,7 +67,6 @@ export async function exchange(
   } finally {
     stopTimer();
     stopListening();
-    client?.close();
   }
 }
 

@@ -37,7 +37,7 @@ export function readRefusal(
   };
   if (name === "") return refused;
   const providerCode = quote(name, 80);
-  const shown = quote(message.replace(/\.$/, "") || "no message");
+  const shown = quote(message).replace(/\.$/, "") || "no message";
   const seen = problem === undefined ? `status ${status}, ${providerCode}: ${shown}` : refused.seen;
   return { ...refused, seen, providerCode, message: shown };
 }

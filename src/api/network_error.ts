@@ -42,7 +42,7 @@ export function safeError(
   }
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
-  const { words, fix, isKnown } = networkReason(error);
+  const { words, fix, isKnown } = networkReason(error, url);
   // The runtime's own error is kept if it explains a misuse of `fetch`, such as a body that was
   // already read.
   if (!isKnown && !/header|url|:\/\//i.test(`${error.message} ${cause}`)) return asMisuse(error);

@@ -144,7 +144,7 @@ function unreached(error: unknown, url: URL, isTimeout: boolean): Finding {
   }
   const fix = "check the address, the network and any proxy";
   if (isTimeout) return fail(`${host} did not respond within ${REACH_MS / 1_000} seconds`, fix);
-  const reason = networkReason(error);
+  const reason = networkReason(error, url);
   return fail(`${host}: ${reason.words}`, reason.fix ?? fix);
 }
 

@@ -2,7 +2,7 @@
 import { onDisk } from "../api/save_errors.ts";
 import { AuthError } from "../errors/errors.ts";
 import { durationText } from "../errors/amounts.ts";
-import { infoAt, realPath } from "../platform/file_info.ts";
+import { infoAt, isMounted, realPath } from "../platform/file_info.ts";
 import { ignoreAdvice, isGitIgnored } from "../platform/git.ts";
 import { displayPath } from "../platform/paths.ts";
 import { remove } from "../platform/replace_file.ts";
@@ -12,7 +12,7 @@ import { Memory } from "../session/memory.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { tokensOf } from "../session/state.ts";
 import type { StoredSession, Vault } from "../session/vault.ts";
-import { grantsOthers, missingFilePermission, openFile } from "../settings/env_file.ts";
+import { grantsOthers, missingFilePermission, MOUNTED, openFile } from "../settings/env_file.ts";
 import type { Checks, Source } from "./facts.ts";
 import { attempt, failed, ok, skip, warn, warnOf } from "./finding.ts";
 
@@ -29,7 +29,8 @@ export const STORAGE_CHECKS: Checks = {
     const place = displayPath(tokenFile);
     const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const temporary = `${realPath(tokenFile)}.${crypto.randomUUID()}.tmp`;
+    const real = realPath(tokenFile);
+    const temporary = `${real}.${crypto.randomUUID()}.tmp`;
     let made: Deno.FileInfo | undefined;
     // Only an attempt to create a file shows whether the system allows it.
     const unwritable = await attempt(undefined, () =>
@@ -47,6 +48,12 @@ export const STORAGE_CHECKS: Checks = {
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
+    if (made && isMounted(real, temporary, made)) {
+      return warn(
+        `Cannot write ${place}: ${MOUNTED.reason}, so the session is in memory only`,
+        MOUNTED.fix,
+      );
+    }
     if (grantsOthers(infoAt(tokenFile)?.mode)) {
       const { problem, fix } = openFile(place);
       if (grantsOthers(made?.mode)) return warn(problem, fix);

@@ -1,4 +1,5 @@
 import { type ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
+import { remove } from "./replace_file.ts";
 import { filePath, fileUrl, folderOf, isAbsolute, shortPath } from "./paths.ts";
 
 /**
@@ -40,6 +41,26 @@ function linkTarget(path: string): string | undefined {
     throwIfBug(error);
     return undefined;
   }
+}
+
+/**
+ * Whether a file from another disk is mounted over a file of this folder. No file can replace such
+ * a file, and the system refuses to link it into the folder. The disks are compared first, because a
+ * link changes the file's ctime.
+ *
+ * @param link An unused path in the folder, where a link may be created for a moment.
+ * @param disk Information about a file that was created in the folder.
+ */
+export function isMounted(path: string, link: string, disk: Deno.FileInfo): boolean {
+  if (infoAt(path)?.dev === disk.dev) return false;
+  try {
+    Deno.linkSync(path, link);
+  } catch (error) {
+    throwIfBug(error);
+    return error instanceof Error && /\(os error 18\)/.test(error.message);
+  }
+  remove(link);
+  return false;
 }
 
 /** Makes a system call. Returns `undefined` if the file does not exist. */

@@ -57,6 +57,8 @@ interface KnownReason {
   readonly fix?: string;
   /** Whether the problem persists until the user acts, so that a retry is useless. */
   readonly stays?: true;
+  /** Whether a proxy, if there is one, may be what could not be reached. */
+  readonly orProxy?: true;
 }
 
 /** The known reasons, of which the first match is used. */
@@ -69,12 +71,17 @@ const REASONS: readonly KnownReason[] = [
       "Deno starts, with special characters as %-codes",
     stays: true,
   },
-  { says: /connection refused|ECONNREFUSED/i, words: "the connection was refused" },
+  {
+    says: /connection refused|ECONNREFUSED/i,
+    words: "the connection was refused",
+    orProxy: true,
+  },
   {
     says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i,
     words: "the host name was not found",
+    orProxy: true,
   },
-  { says: /unreachable/i, words: "the network is unreachable" },
+  { says: /unreachable/i, words: "the network is unreachable", orProxy: true },
   {
     // Deno's `fetch` and its Node compatibility report this TLS error in different words.
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
@@ -110,16 +117,20 @@ interface NetworkReason {
 /**
  * Explains why a request got no response. The error's own text is not shown, because it may contain
  * addresses and headers.
+ *
+ * @param url The address of the request, unless no proxy can have been used.
  */
-export function networkReason(error: unknown): NetworkReason {
+export function networkReason(error: unknown, url?: URL): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();
   // The host in the address could contain a word such as "proxy" or "ssl".
   const text = `${message} ${cause instanceof Error ? cause.message : ""}`
     .replace(/ for url \(\S*\)/, "");
   const known = REASONS.find(({ says }) => says.test(text));
+  const words = known?.words ?? "the request failed";
+  const proxy = known?.orProxy && url?.protocol === "https:" && HTTPS_PROXIES.find(environment);
   return {
-    words: known?.words ?? "the request failed",
-    fix: known?.fix,
+    words: proxy ? `${words}, or the proxy in ${proxy} cannot be reached` : words,
+    fix: proxy ? `check ${proxy}, the address and the network` : known?.fix,
     isKnown: known !== undefined,
     isUnsent: text.includes("(Connect)"),
     mayPass: known?.stays !== true,

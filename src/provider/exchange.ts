@@ -85,7 +85,7 @@ function failure(
     const seen = `no response from ${host}`;
     return { kind: "refused", code: "TIMEOUT", repeatable: mayRepeat, seen };
   }
-  const { mayPass, isUnsent, words, fix } = networkReason(error);
+  const { mayPass, isUnsent, words, fix } = networkReason(error, request.url);
   return {
     kind: "refused",
     code: "UNREACHABLE",

@@ -34,7 +34,7 @@ export function dialectOf(settings: EndpointSettings): ProviderDialect | undefin
   if (name !== undefined) return undefined;
   const host = URL.parse(settings.text("authUrl") ?? "")?.hostname ??
     settings.text("providerDomain") ?? "";
-  return /(^|\.)amazonaws\.com$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
+  return /(^|\.)amazonaws\.com(\.cn)?$/i.test(host) ? DIALECTS.aws : DIALECTS.vendor;
 }
 
 /** Returns the configured token endpoint without checking it, for display and comparison. */

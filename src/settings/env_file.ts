@@ -292,13 +292,14 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
 }
 
+/** What to do with a `.env` that a container mounts as a single file. */
+export const MOUNTED = {
+  reason: "it is mounted as a single file, which cannot be replaced",
+  fix: "mount its folder instead of the file",
+} as const;
+
 function systemFault(error: unknown): { readonly reason: string; readonly fix: string } {
-  if (systemWords(error)?.endsWith("(os error 16)")) {
-    return {
-      reason: "it is mounted as a single file, which cannot be replaced",
-      fix: "mount its folder instead of the file",
-    };
-  }
+  if (systemWords(error)?.endsWith("(os error 16)")) return MOUNTED;
   if (isInUse(error)) {
     return {
       reason:

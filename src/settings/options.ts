@@ -44,7 +44,7 @@ export interface SessionOptions {
    * - `vendor`: as in the API document of the platform, such as `X-Vendor-Target`.
    * - `aws`: those of Amazon Cognito, such as `X-Amz-Target`.
    *
-   * Default: `aws` if the host ends in `.amazonaws.com`, otherwise `vendor`.
+   * Default: `aws` if the host ends in `.amazonaws.com` or `.amazonaws.com.cn`, otherwise `vendor`.
    */
   provider?: "vendor" | "aws" | ProviderDialect;
   /** The app client id of the subscription (`APP_CLIENT_ID`). */

@@ -5,7 +5,7 @@ import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
-import { noModelessDisk, withoutModes } from "../support/disks.ts";
+import { mounted, noModelessDisk, noMounts, withoutModes } from "../support/disks.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { needing } from "../support/needs.ts";
 import { assertCheck, assertNone, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
@@ -129,6 +129,20 @@ Deno.test("the .env check reports what is wrong with the file", () =>
     await Deno.mkdir(envFile);
     assertCheck(await look(), ".env", "fail", /is a folder/, /./);
   }));
+
+Deno.test({
+  ...needing(noMounts, "the .env check reports a .env that is mounted as a single file"),
+  fn: () =>
+    inFolder(async (folder) => {
+      const envFile = `${folder}/.env`;
+      await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
+      await mounted(envFile, async () => {
+        const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
+        assertCheck(diagnosis, ".env", "warn", /mounted as a single file/, /^mount its folder/);
+      });
+      assertEquals(namesIn(folder), [".env"]);
+    }),
+});
 
 Deno.test({
   ...needing(noModelessDisk, "the .env check reports a disk that cannot make the .env private"),

@@ -75,8 +75,8 @@ const faults: [
     "a proxy whose name cannot be resolved",
     () => "http://ada:proxy-password%40@proxy..example:8080",
     "",
-    /the host name was not found/,
-    /any proxy/,
+    /the host name was not found, or the proxy in HTTPS_PROXY cannot be reached/,
+    /check HTTPS_PROXY/,
   ],
 ];
 for (const [what, address, response, says, fix] of faults) {

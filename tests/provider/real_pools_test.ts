@@ -99,6 +99,7 @@ Deno.test("a host that ends in .amazonaws.com is spoken to in the words of AWS",
   const target = "AWSCognitoIdentityProviderService.InitiateAuth";
   const cases = [
     ["https://cognito-idp.eu-west-1.amazonaws.com", target],
+    ["https://cognito-idp.cn-north-1.amazonaws.com.cn", target],
     ["https://notamazonaws.com", null],
   ] as const;
   for (const [authUrl, expected] of cases) {

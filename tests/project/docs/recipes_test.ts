@@ -85,7 +85,7 @@ testNeeding(
       const gone = await run({ HTTPS_PROXY: "http://127.0.0.1:9" });
       assertMatch(
         gone.stderr,
-        /ProviderError: .*the connection was refused.*any proxy/,
+        /ProviderError: .*the proxy in HTTPS_PROXY cannot be reached.*check HTTPS_PROXY/,
       );
     }),
 );

@@ -292,7 +292,7 @@ function explanationIn(error: unknown): ConfigError | undefined {
   const code = causeOf(error)?.code as ConfigErrorCode | undefined;
   if (code === undefined || CODES[code] !== "ConfigError") return undefined;
   const { problem, fix } = error as Partial<ConfigError>;
-  return problem && fix ? new ConfigError(code, problem, fix, error) : undefined;
+  return problem && fix ? new ConfigError(code, problem, fix) : undefined;
 }
 
 /** Whether the store cannot be used as it is set up, so that waiting and retrying are useless. */

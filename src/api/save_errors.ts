@@ -22,8 +22,11 @@ export function isFolder(path: string): ConfigError {
 
 export function notAFile(path: string): ConfigError {
   return cannotSave(path, "it is not a regular file", [
-    { inProgram: "read the response with authFetch()", inTerminal: "use --output -" },
-    ", and write it there yourself; or choose another file",
+    {
+      inProgram: "read the response with authFetch()",
+      inTerminal: "use --output - and redirect it there",
+    },
+    ", or choose another file",
   ]);
 }
 

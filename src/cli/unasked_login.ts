@@ -1,7 +1,7 @@
 import { accessToken, configure, login, status } from "../default_session.ts";
 import { SessionExpiredError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { isOver, type SessionStatus } from "../session/status.ts";
+import { needsLogin, type SessionStatus } from "../session/status.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 
 /**
@@ -14,7 +14,7 @@ import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
  */
 export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();
-  if (!suffice(found.settings) || !isOver(found) && !await isRefused()) return;
+  if (!suffice(found.settings) || !needsLogin(found) && !await isRefused()) return;
   const isNamed = Boolean(envFile ?? environment(ENV_FILE_VARIABLE));
   const isSaved = isNamed || Object.values(found.settings).includes("file");
   if (!isSaved) configure({ envFile: false });

@@ -29,26 +29,17 @@ export const STORAGE_CHECKS: Checks = {
     const place = displayPath(tokenFile);
     const problem = settings.file.problem ?? missingFilePermission(tokenFile);
     if (problem) return failed(problem);
-    const real = realPath(tokenFile);
-    const temporary = `${real}.${crypto.randomUUID()}.tmp`;
-    let made: Deno.FileInfo | undefined;
     // Only an attempt to create a file shows whether the system allows it.
-    const unwritable = await attempt(undefined, () =>
-      onDisk(place, () => {
-        const file = Deno.openSync(temporary, { write: true, createNew: true, mode: 0o600 });
-        made = file.statSync();
-        file.close();
-        remove(temporary);
-      }));
-    if (unwritable) {
+    const made = await attempt(undefined, () => onDisk(place, () => trialFile(tokenFile)));
+    if (made instanceof AuthError) {
       return warn(
-        `${unwritable.problem}, so the session is in memory only`,
+        `${made.problem}, so the session is in memory only`,
         "make its folder writable, or set AUTH_ENV_FILE to another file; AUTH_ENV_FILE=false " +
           "keeps the session in memory without this warning",
       );
     }
     if (!settings.file.exists) return ok(`${place} does not exist yet: the first login creates it`);
-    if (made && isMounted(real, temporary, made)) {
+    if (isMounted(realPath(tokenFile), trialPath(tokenFile), made)) {
       return warn(
         `Cannot write ${place}: ${MOUNTED.reason}, so the session is in memory only`,
         MOUNTED.fix,
@@ -56,7 +47,7 @@ export const STORAGE_CHECKS: Checks = {
     }
     if (grantsOthers(infoAt(tokenFile)?.mode)) {
       const { problem, fix } = openFile(place);
-      if (grantsOthers(made?.mode)) return warn(problem, fix);
+      if (grantsOthers(made.mode)) return warn(problem, fix);
       return warn(
         `other users of this computer can read ${place}`,
         `run: chmod 600 ${tokenFile}`,
@@ -77,6 +68,21 @@ export const STORAGE_CHECKS: Checks = {
       : warn(".gitignore does not cover the .env and its temporary file", ignoreAdvice(tokenFile));
   },
 };
+
+/** An unused path next to a `.env`. */
+function trialPath(envFile: string): string {
+  return `${realPath(envFile)}.${crypto.randomUUID()}.tmp`;
+}
+
+/** Creates a private file next to a `.env`, and removes it. */
+function trialFile(envFile: string): Deno.FileInfo {
+  const path = trialPath(envFile);
+  const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
+  const info = file.statSync();
+  file.close();
+  remove(path);
+  return info;
+}
 
 /** The share of a call's time limit that each step of a check may use. */
 const STEP_SHARE = 0.25;

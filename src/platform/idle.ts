@@ -7,13 +7,6 @@ import { durationText } from "../errors/amounts.ts";
 const DEFAULT_IDLE_MS = 60_000;
 /** Limit from which a timeout means no limit, because timers cannot wait longer. */
 const LONGEST_IDLE_MS = 2 ** 31;
-/**
- * Pause between the timer and the end of the request. If a cell computes for longer than the idle
- * timeout, arrived bytes wait unread until the timer has fired. During this pause, the request can
- * read these bytes.
- */
-const GRACE_MS = 10;
-
 /** The error for a server that sent no data during the idle timeout. */
 export class Stalled extends Error {
   constructor(idleMs: number) {
@@ -59,14 +52,9 @@ export class IdleWatch {
   begin(): void {
     this.pause();
     if (this.idleMs === 0) return;
-    this.#after(this.idleMs, () => {
-      this.#after(GRACE_MS, () => this.#end.abort(new Stalled(this.idleMs)));
-    });
-  }
-
-  /** Starts a timer. The timer keeps the process alive only while it has a listener. */
-  #after(ms: number, listener: () => void): void {
-    this.#stopTimer = onAbort(this.timing.timeout(ms), listener);
+    // The timer keeps the process alive only while it has a listener.
+    const timer = this.timing.timeout(this.idleMs);
+    this.#stopTimer = onAbort(timer, () => this.#end.abort(new Stalled(this.idleMs)));
   }
 
   /** Stops the timer. Called when the server has sent data or is not expected to send any. */

@@ -131,7 +131,7 @@ async function answerInTerminal(
   return readVisible(question);
 }
 
-interface AskOptions {
+export interface AskOptions {
   readonly secret: boolean;
   readonly signal: AbortSignal | undefined;
   readonly notes?: readonly string[];

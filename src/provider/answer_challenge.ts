@@ -2,7 +2,6 @@ import { APP_CODE, type AskedChallenge, needsKey } from "./challenges.ts";
 import { request, secretHash } from "./requests.ts";
 import type { Refused } from "./protocol.ts";
 import type { Provider } from "./provider.ts";
-import type { Hold } from "./hold.ts";
 import { send, type SendResult } from "./send.ts";
 import { loginTokens, type TokenResult } from "./token_request.ts";
 import type { World } from "../platform/world.ts";
@@ -15,7 +14,6 @@ export interface StepRequest {
   /** The newest `Session` of this login. */
   readonly session: Secret | undefined;
   readonly signal: AbortSignal | undefined;
-  readonly hold: Hold | undefined;
 }
 
 /** Requests the key for a new authenticator app. The app needs the key to make the first code. */
@@ -82,12 +80,12 @@ async function verifyCode(step: StepRequest, code: string): Promise<SendResult> 
 }
 
 function sendStep(
-  { provider, world, session, signal, hold }: StepRequest,
+  { provider, world, session, signal }: StepRequest,
   operation: string,
   fields: Readonly<Record<string, unknown>>,
   secrets: readonly (Secret | undefined)[] = [],
 ): Promise<SendResult> {
   const body = { ...fields, ...(session && { Session: session.reveal() }) };
   const sent = request(provider, "challenge", operation, body, [session, ...secrets]);
-  return send(sent, world, provider.timeoutMs, { signal, hold });
+  return send(sent, world, provider.timeoutMs, { signal });
 }

@@ -39,11 +39,11 @@ const SETTING_CHECKS = {
   provider: () =>
     z.object({
       targetHeader: z.string().check(
-        z.regex(/^[A-Za-z0-9-]+$/, "needs a targetHeader, a header name"),
+        z.regex(/^[A-Za-z0-9-]+$/, "needs targetHeader: a header name"),
       ),
-      service: z.string().check(z.regex(/^[\w.-]+$/, "needs a service, a word")),
+      service: z.string().check(z.regex(/^[\w.-]+$/, "needs service: letters, digits, . and -")),
       contentType: z.string().check(
-        z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs a contentType, type/subtype"),
+        z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs contentType: type/subtype"),
       ),
     }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
   clientId: () => visibleWord(),

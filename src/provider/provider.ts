@@ -37,8 +37,6 @@ export interface SettingsFault extends Advice {
     | "INVALID_SETTING"
     | "PACKAGE_UNAVAILABLE";
   readonly fix: string;
-  /** The settings that are missing or wrong. */
-  readonly settings: readonly SettingName[];
 }
 
 /**
@@ -134,7 +132,6 @@ async function importChecks(): Promise<Checks | undefined> {
 /** The registry's address may contain a password, so the runtime's error is not quoted. */
 const PACKAGE_UNAVAILABLE: SettingsFault = {
   code: "PACKAGE_UNAVAILABLE",
-  settings: [],
   problem: "a package that this module needs is not in Deno's cache and cannot be fetched, so " +
     "nothing was sent",
   fix: "connect this computer to the network and run `deno cache npm:zod@4.6.7`, then try again",
@@ -158,37 +155,35 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   const { envFile, file, foreignFiles, trust: { withheld } } = settings;
   const isWithheld = missing.includes("authUrl") &&
     ENDPOINT_NAMES.some((name) => withheld?.names.includes(name));
-  const unusable = [...(withheld && isWithheld ? [withheld] : []), file.problem, ...foreignFiles]
+  const unset = isWithheld ? missing.filter((name) => name !== "authUrl") : missing;
+  const unusable = [isWithheld ? withheld : undefined, file.problem, ...foreignFiles]
     .filter((each) => each !== undefined);
-  const searched = unusable.length === 0 ? whyNoSettings(settings)?.problem : undefined;
-  const hasEnvironment = ["AUTH_URL", "USERNAME"].every(mayUseVariable);
 
-  const unset = missing.filter((name) => !(isWithheld && name === "authUrl"));
-  const isBySupport = unset.some((name) => name !== "username" && name !== "password");
-  const inFile = isBySupport ? `in ${envFile} (platform-auth init does this)` : `in ${envFile}`;
-  const places = `${envFile === undefined ? "" : `${inFile}, `}in the environment or as an option`;
-
-  const problems = [
-    `missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`,
-    ...unusable.map(({ problem }) => problem),
-    searched,
-    hasEnvironment ? undefined : "the environment could not be read without --allow-env",
-  ];
-  const steps = [
-    ...unusable.map(({ fix = "" }) => fixText(fix)),
-    unset.length === 0 ? undefined : `set the missing values ${places}`,
-    isBySupport ? BY_SUPPORT : undefined,
-  ];
+  const problems = [`missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`];
+  const steps: string[] = [];
+  for (const { problem, fix = "" } of unusable) {
+    problems.push(problem);
+    steps.push(fixText(fix));
+  }
+  const searched = unusable.length === 0 ? whyNoSettings(settings) : undefined;
+  if (searched) problems.push(searched.problem);
+  if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
+    problems.push("the environment could not be read without --allow-env");
+  }
+  const inFile = envFile === undefined ? "" : `in ${envFile}, `;
+  if (unset.length > 0) {
+    steps.push(`set the missing values ${inFile}in the environment or as an option`);
+  }
+  if (unset.some((name) => name !== "username" && name !== "password")) steps.push(BY_SUPPORT);
   return {
     code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",
-    settings: missing,
-    problem: problems.filter((each) => each !== undefined).join("; "),
-    fix: steps.filter((each) => each !== undefined).join("; "),
+    problem: problems.join("; "),
+    fix: steps.join("; "),
   };
 }
 
 const BY_SUPPORT = "the app client id, its secret and the user pool id belong to your " +
-  "subscription: open a ticket with its support channel to obtain them";
+  "subscription: open a ticket with its support channel to obtain them, then run platform-auth init";
 
 /** The variables that can set a missing setting. */
 function namesOf(name: SettingName, settings: Settings): string {
@@ -204,7 +199,6 @@ function invalidSettings(
   const sentences = [...problems].map(([name, problem]) => `${settings.placeOf(name)} ${problem}`);
   return {
     code: "INVALID_SETTING",
-    settings: [...problems.keys()],
     problem: sentences.join("; "),
     fix: "correct it and try again",
   };

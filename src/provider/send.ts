@@ -88,7 +88,7 @@ function whyNotSent(
   { url }: ProviderRequest,
   world: World,
   limitMs: number,
-  { isWanted, hold }: SendOptions,
+  { hold }: SendOptions,
 ): SendResult | undefined {
   const refused = (code: RefusalCode, why: string): SendResult => ({
     outcome: { kind: "refused", code, seen: `${why}, so nothing was sent` },
@@ -97,7 +97,6 @@ function whyNotSent(
     sentAtMonotonic: world.monotonic(),
   });
   if (limitMs <= 0) return refused("TIMEOUT", "the time limit had passed");
-  if (isWanted?.() === false) return refused("TIMEOUT", "no caller waits for the response");
   const heldMs = hold?.leftMs(world) ?? 0;
   if (heldMs <= 0) return undefined;
   const throttled = refused("THROTTLED", `${url.host} asked for a pause that has not passed yet`);

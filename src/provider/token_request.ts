@@ -7,6 +7,7 @@ import {
   type Tokens,
 } from "./tokens.ts";
 import type { Hold } from "./hold.ts";
+import { confirmDevice } from "./device.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
 import type { Advice } from "../errors/advice.ts";
@@ -66,13 +67,8 @@ export async function loginTokens(
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
   const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  // Few providers track devices, so the code is loaded on demand. The login has succeeded, so a
-  // failure to load or to confirm must not throw.
-  const failure = await import("./device.ts").then(
-    ({ confirmDevice }) =>
-      confirmDevice(provider, tokens.accessToken, device, world, limitMs, signal),
-    () => "a file of this module could not be loaded",
-  );
+  const { accessToken } = tokens;
+  const failure = await confirmDevice(provider, accessToken, device, world, limitMs, signal);
   const withDevice: Tokens = { ...tokens, learned: { ...learned, deviceKey: device.key } };
   if (failure === undefined) return { ...login, tokens: withDevice };
   const warning: Advice = {

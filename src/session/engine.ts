@@ -19,7 +19,7 @@ import type { SignOutResult } from "../provider/sign_out.ts";
 import { isGoodFor, sameAccess, type Tokens } from "../provider/tokens.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { finishLogout, LOGGED_OUT, Logout, type RemoteLogout, type Removed } from "./logout.ts";
+import { finishLogout, Logout, type RemoteLogout, type Removed } from "./logout.ts";
 import { Memory } from "./memory.ts";
 import { otherAccount } from "./whose.ts";
 import { type Notice, Notices } from "./notices.ts";
@@ -39,7 +39,7 @@ import {
 } from "./plan.ts";
 import { Queue } from "./queue.ts";
 import { type Heart, type Reason, Refresh, renew } from "./refresh.ts";
-import { isOver, type SessionState, tokensOf } from "./state.ts";
+import { isOver, LOGGED_OUT, type SessionState, tokensOf } from "./state.ts";
 import { type Place, placeText, type Vault, type Wait } from "./vault.ts";
 import { openVault } from "./vaults.ts";
 
@@ -358,9 +358,7 @@ export class Engine implements Heart {
     const tokens = [before, tokensOf(this.current)];
     logout.commit();
     this.#startOver(logout.order);
-    // With this reason in the state, later calls do not call the option `token`.
-    const because = this.configuration.isLent ? LOGGED_OUT : undefined;
-    const problem = await this.memory.save(lock, { kind: "logout", because });
+    const problem = await this.memory.save(lock, { kind: "logout" });
     return { tokens, problem };
   }
 

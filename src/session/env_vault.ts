@@ -100,6 +100,8 @@ class EnvLock implements Lock {
     const containsNone = this.before.problem === undefined &&
       (Object.keys(now).length === 0 || isOtherPrograms(now, settings));
     if (isFinal) removeLeftOvers(this.file);
+    // From here on, `NOT_SAVED` says what is wrong with the file.
+    notices.set({ FILE_UNREADABLE: undefined });
     try {
       // A logout needs no write if the file contains no tokens, so the file may be read-only.
       if (Object.keys(lines).length > 0 || !containsNone) {
@@ -111,10 +113,8 @@ class EnvLock implements Lock {
       }
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      notices.set({ FILE_UNREADABLE: undefined });
       return { found: this.before.problem ? undefined : found, problem: error };
     }
-    notices.set({ FILE_UNREADABLE: undefined });
     return { found: vault.last = lines };
   }
 

@@ -89,76 +89,100 @@ export async function obtainTokens(
   clockOffsetMs?: number,
   support?: LoginSupport,
 ): Promise<LoginResult> {
-  const { isDefault, world } = configuration;
-  const { file, portalText, tokenFile } = configuration.settings;
-  if (tokenFile !== undefined) {
-    const unreadable = file.problem?.code === "PERMISSION" ? file.problem : undefined;
-    const missing = unreadable ?? missingFilePermission(tokenFile);
-    if (missing) throw missing;
-  }
-  const { strategy = "auto", portalToken, username, password } = options;
+  const { world, settings: { portalText } } = configuration;
+  checkTokenFile(configuration.settings);
+  const { strategy = "auto", portalToken, username, password, onChallenge } = options;
+  const readPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalText);
+  if (portalToken !== undefined) return readPortal(portalToken);
+
   const questions = new Questions(world);
-  const fromPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalText);
-  if (portalToken !== undefined) return fromPortal(portalToken);
-  const notes = portalNotes(configuration.settings);
-  const hidden = { secret: true, signal, notes };
+  const hidden = { secret: true, signal, notes: portalNotes(configuration.settings) };
   if (strategy === "portal") {
     const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
-    const answer = await questions.need('Paste the portal\'s "Copy Token" string:', next, hidden);
-    return fromPortal(answer);
+    return readPortal(await questions.need(PORTAL_QUESTION, next, hidden));
   }
-  const given = { ...configuration.options };
+
+  const settings = settingsFor(configuration, options);
+  const isNamed = username !== undefined || password !== undefined;
+  const isComplete = settings.text("username") && settings.text("password");
+  let asksPerson = strategy !== "environment" && questions.canAsk;
+  if (strategy === "auto" && !isNamed && !isComplete && asksPerson) {
+    const answer = await askFirst((question) => questions.ask(question, hidden), readPortal);
+    if (typeof answer === "object") return answer;
+    // If no prompt is possible after all, the error lists everything that is missing.
+    asksPerson = answer === "by password";
+  }
+  const answerers = { questions, onChallenge, asksPerson, showKey: support?.showKey };
+  return await loginByPassword(settings, world, answerers, signal, support);
+}
+
+/** @throws {ConfigError} `PERMISSION` if the file that stores the tokens may not be used. */
+function checkTokenFile(settings: Settings): void {
+  const { file, tokenFile } = settings;
+  if (tokenFile === undefined) return;
+  const unreadable = file.problem?.code === "PERMISSION" ? file.problem : undefined;
+  const problem = unreadable ?? missingFilePermission(tokenFile);
+  if (problem) throw problem;
+}
+
+/**
+ * Applies the user name and the password of the call to the settings.
+ *
+ * @throws {ConfigError} `MISSING_SETTINGS` if it is unclear to which user name a password belongs.
+ */
+function settingsFor(
+  { options, isDefault, settings: known }: Configuration,
+  { username, password }: LoginOptions,
+): Settings {
+  const given = { ...options };
   if (username !== undefined && username !== given.username) {
     given.username = username;
     // A password must not be sent with another account's user name.
     delete given.password;
   }
   if (password !== undefined) given.password = password;
-  const named = username !== undefined || password !== undefined;
-  const settings = named
-    ? resolveSettings(given, isDefault, configuration.settings)
-    : configuration.settings;
+  const isNamed = username !== undefined || password !== undefined;
+  const settings = isNamed ? resolveSettings(given, isDefault, known) : known;
   const { rivalNames } = settings;
-  if (username === undefined && rivalNames) {
-    throw new ConfigError(
-      "MISSING_SETTINGS",
-      `Cannot log in: ${rivalNames.problem}`,
-      rivalNames.fix,
-    );
-  }
-  const complete = settings.text("username") && settings.text("password");
-  let mayAsk = strategy !== "environment";
-  if (strategy === "auto" && !complete && !named && questions.canAsk) {
-    let question = FIRST_QUESTION;
-    for (let tries = 1;; tries++) {
-      const answer = await questions.ask(question, hidden);
-      // If no prompt is possible after all, the error lists everything that is missing.
-      mayAsk = answer !== null;
-      if (answer === null || answer.trim() === "") break;
-      try {
-        return fromPortal(answer);
-      } catch (error) {
-        // Many users type their user name at this prompt, so the prompt is repeated.
-        if (!(error instanceof ConfigError)) throw error;
-        if (tries === MAX_TRIES) {
-          const instead = "press Enter at the first prompt for user name and password";
-          throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
-        }
-        question = `${error.problem}.\n${FIRST_QUESTION}`;
-      }
-    }
-  }
-  const { onChallenge } = options;
-  const asksPerson = mayAsk && questions.canAsk;
-  const answerers = { questions, onChallenge, asksPerson, showKey: support?.showKey };
-  return await loginByPassword(settings, world, answerers, signal, support);
+  if (username !== undefined || rivalNames === undefined) return settings;
+  const problem = `Cannot log in: ${rivalNames.problem}`;
+  throw new ConfigError("MISSING_SETTINGS", problem, rivalNames.fix);
 }
 
+const PORTAL_QUESTION = 'Paste the portal\'s "Copy Token" string:';
 /** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
 /** Maximum number of texts at the first prompt that cannot be used. */
 const MAX_TRIES = 3;
+
+/**
+ * Prompts until a portal string or nothing is entered.
+ *
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` after the third text that is not a portal string.
+ */
+async function askFirst(
+  ask: (question: string) => Promise<string | null>,
+  readPortal: (text: string) => LoginResult,
+): Promise<LoginResult | "by password" | "no prompt"> {
+  let question = FIRST_QUESTION;
+  for (let tries = 1;; tries++) {
+    const answer = await ask(question);
+    if (answer === null) return "no prompt";
+    if (answer.trim() === "") return "by password";
+    try {
+      return readPortal(answer);
+    } catch (error) {
+      // Many users type their user name at this prompt, so the prompt is repeated.
+      if (!(error instanceof ConfigError)) throw error;
+      if (tries === MAX_TRIES) {
+        const instead = "press Enter at the first prompt for user name and password";
+        throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
+      }
+      question = `${error.problem}.\n${FIRST_QUESTION}`;
+    }
+  }
+}
 
 /**
  * Lines to show with a prompt for the portal string: the portal, and the hosts that get the token.
@@ -189,8 +213,7 @@ async function loginByPassword(
     (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
   const wrong = support?.wrongAccount(username);
   if (wrong) throw wrong;
-  const hold = support?.hold;
-  const login = { provider, world, settings, username, hold };
+  const login = { provider, world, settings, username };
   const host = `Password of ${username} for ${provider.url.host}`;
   const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
   const known = settings.secret("password");
@@ -198,7 +221,7 @@ async function loginByPassword(
   for (let first = true;; first = false) {
     const password = known ??
       new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
-    const result = await requestLogin(provider, username, password, world, signal, hold);
+    const result = await requestLogin(provider, username, password, world, signal, support?.hold);
     const { outcome, tokens } = result;
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);

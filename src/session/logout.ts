@@ -4,7 +4,6 @@ import type { SignOutResult } from "../provider/sign_out.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "./configuration.ts";
 import { SharedWork } from "./shared_work.ts";
-import type { Ending } from "./state.ts";
 
 /**
  * What a logout requests from the provider: nothing, the revocation of this session, or the end of
@@ -13,12 +12,6 @@ import type { Ending } from "./state.ts";
 export type RemoteLogout = "keep" | "revoke" | "everywhere";
 
 const BY_STRENGTH: readonly RemoteLogout[] = ["keep", "revoke", "everywhere"];
-
-export const LOGGED_OUT: Ending = {
-  code: "NO_SESSION",
-  problem: "There is no session: logout() ended it",
-  fix: ["run ", { call: "login" }],
-};
 
 /** The provider signs out other devices only on behalf of a current session. */
 const TO_END_OTHERS: Fix = [

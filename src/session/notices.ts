@@ -36,7 +36,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   REFRESH_FAILED:
     "A refresh failed. The access token is still valid, and a later call tries again; or the API rejected it, and the call returned the API's 401.",
   NOT_REVOKED:
-    "The logout removed the tokens from this computer, but the provider did not end everything that the logout was to end.",
+    "The logout removed the tokens from this computer, but the provider did not end the session, or not on all devices.",
   CLOCK: "This computer's clock differs from the provider's by more than a minute.",
   DEVICE_NOT_CONFIRMED:
     "The provider did not register this device, so the session may not be refreshable.",

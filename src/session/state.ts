@@ -31,7 +31,7 @@ export type SessionState =
 export type SessionEvent =
   /** A login, or a token from the option `token`. */
   | { readonly kind: "login"; readonly tokens: Tokens }
-  | { readonly kind: "logout"; readonly because?: Ending | undefined }
+  | { readonly kind: "logout" }
   /** Another process wrote to the store. */
   | {
     readonly kind: "written elsewhere";
@@ -53,7 +53,12 @@ export type SessionEvent =
   /** The API's latest response to these tokens: a 401, or a success. */
   | { readonly kind: "rejected" | "accepted"; readonly tokens: Tokens };
 
-const SIGNED_OUT: SessionState = { kind: "none" };
+/** Why a session has ended after `logout()`. */
+export const LOGGED_OUT: Ending = {
+  code: "NO_SESSION",
+  problem: "There is no session: logout() ended it",
+  fix: ["run ", { call: "login" }],
+};
 
 /** Returns the state after an event; the same object if nothing changed. */
 export function next(now: SessionState, event: SessionEvent): SessionState {
@@ -62,7 +67,7 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
     case "refreshed":
       return stateOf(event.tokens);
     case "logout":
-      return event.because ? { kind: "none", because: event.because } : SIGNED_OUT;
+      return { kind: "none", because: LOGGED_OUT };
     case "written elsewhere":
       // The last writer wins, regardless of the timestamps in the tokens.
       if (event.tokens !== undefined) {
@@ -89,7 +94,7 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
 }
 
 export function stateOf(tokens: Tokens | undefined, rejected = false): SessionState {
-  if (tokens === undefined) return SIGNED_OUT;
+  if (tokens === undefined) return { kind: "none" };
   return isRenewable(tokens)
     ? { kind: "renewable", tokens, rejected }
     : { kind: "access-only", tokens, rejected };

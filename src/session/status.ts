@@ -128,7 +128,7 @@ export function statusOf(
 }
 
 /** Whether a login is necessary: there is no session, or it ended and cannot be refreshed. */
-export function isOver({ canRefresh, state }: SessionStatus): boolean {
+export function needsLogin({ canRefresh, state }: SessionStatus): boolean {
   return !canRefresh && ["none", "expired", "rejected"].includes(state);
 }
 

@@ -164,13 +164,14 @@ export class Settings {
    * computer's user, so the password may belong to either name.
    */
   get rivalNames(): Advice & { readonly fix: string } | undefined {
-    const [username, password] = PAIR.map((name) => environment(variableOf(name)));
+    const username = environment(VARIABLES.username)?.trim();
+    if (!username || !environment(variableOf("password"))) return undefined;
     const isOption = this.origin("username") === "option";
-    const [name, own] = PAIR.map((each) =>
-      isOption ? this.text(each) : this.file.values.get(VARIABLES[each])
-    );
-    const isOther = username?.trim().toLowerCase() !== name?.trim().toLowerCase();
-    if (!username?.trim() || !password || !name?.trim() || own || !isOther) return undefined;
+    const read = (name: SettingName) =>
+      isOption ? this.text(name) : this.file.values.get(VARIABLES[name]);
+    const rival = read("username")?.trim();
+    if (!rival || rival.toLowerCase() === username.toLowerCase()) return undefined;
+    if (read("password")) return undefined;
     const place = isOption ? this.placeOf("username") : `USERNAME in ${displayPath(this.envFile)}`;
     return {
       problem: `${place} and USERNAME in the environment differ, and only the environment has a ` +
@@ -184,14 +185,15 @@ export class Settings {
    * other is not used.
    */
   get unusedHalf(): "username" | "password" | undefined {
-    const [username, password] = PAIR.map((name) => environment(variableOf(name)));
-    if (Boolean(username) === Boolean(password)) return undefined;
+    const username = environment(VARIABLES.username);
+    const hasPassword = Boolean(environment(variableOf("password")));
+    if (Boolean(username) === hasPassword) return undefined;
+    if (hasPassword) return this.found.has("password") ? undefined : "password";
     // Windows and some desktops set USERNAME to the name of the computer's user. It is reported only
     // if a password is set.
     const isOfSystem = Deno.build.os === "windows" || username === environment("USER");
-    if (username && isOfSystem && !this.found.has("password")) return undefined;
-    const half = username ? "username" : "password";
-    return this.found.has(half) ? undefined : half;
+    const isMeant = !isOfSystem || this.found.has("password");
+    return isMeant && !this.found.has("username") ? "username" : undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Suggests what was probably meant if a setting is missing or odd, for `doctor()`. */
+/** Suggests what was probably meant if a setting is missing or odd, for `doctor()` and `init`. */
 import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
 import { allVariables } from "../platform/environment.ts";
@@ -20,11 +20,14 @@ import type { Settings } from "./settings.ts";
 export function suggestionsOn(settings: Settings): Advice[] {
   return [
     ...halfPair(settings),
-    ...cutValues(settings),
-    ...nearNames(settings),
-    ...colonLines(settings),
+    ...misspelled(settings),
     ...unusedFile(settings),
   ];
+}
+
+/** Returns the lines and variables that were probably meant as settings. */
+export function misspelled(settings: Settings): Advice[] {
+  return [...cutValues(settings), ...nearNames(settings), ...colonLines(settings)];
 }
 
 function halfPair(settings: Settings): Advice[] {

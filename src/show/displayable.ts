@@ -11,24 +11,16 @@ export function displayable(status: SessionStatus): SessionStatus {
 export function displayed<T extends object>(value: T, view: () => View): T {
   return Object.defineProperties(value, {
     [Symbol.for("Deno.customInspect")]: { value: () => viewText(view()) },
-    [Symbol.for("Jupyter.display")]: {
-      value: () =>
-        delayedDisplay(async () => {
-          const { cardHtml } = await import("./card.ts");
-          const shown = view();
-          return { "text/plain": viewText(shown), "text/html": cardHtml(shown) };
-        }),
-    },
+    [Symbol.for("Jupyter.display")]: { value: () => bundleOf(view()) },
   });
 }
 
-/**
- * Delays the value of a cell. The kernel sends the value and the end of the cell through separate
- * channels. On a busy machine, the end may arrive first, and the front end would then drop the
- * value (docs/notebooks.md).
- */
-async function delayedDisplay<T>(bundle: () => Promise<T>): Promise<T> {
-  const made = await bundle();
+async function bundleOf(view: View): Promise<Record<string, string>> {
+  const { cardHtml } = await import("./card.ts");
+  const bundle = { "text/plain": viewText(view), "text/html": cardHtml(view) };
+  // The kernel sends the value and the end of the cell through separate channels. On a busy
+  // machine, the end may arrive first, and the front end would then drop the value
+  // (docs/notebooks.md).
   await new Promise((resolve) => setTimeout(resolve, 0));
-  return made;
+  return bundle;
 }

@@ -8,8 +8,6 @@ import { printable } from "../errors/escape.ts";
 /** Time after which a notebook shows a progress line. A shorter download shows none. */
 const SHOWN_AFTER_MS = 500;
 const BAR_CHARACTERS = 20;
-/** Interval between the lines in a log, such as the log of a cron job. */
-const LOGGED_EVERY_MS = 60_000;
 
 /** A line that shows the progress of a call. */
 export interface ProgressLine<Progress> {
@@ -52,28 +50,6 @@ export function progressLine<Progress>(
     end() {
       if (isShown) line.remove();
     },
-  };
-}
-
-/**
- * Returns a function that writes the progress of a long call to a log, one line per minute.
- *
- * @param monotonic Returns the time of a monotonic clock, in milliseconds.
- */
-export function progressLog<Progress>(
-  write: (line: string) => void,
-  monotonic: () => number,
-  text: ProgressText<Progress>,
-): (progress: Progress) => void {
-  const started = monotonic();
-  let first: Progress | undefined;
-  let dueMs = LOGGED_EVERY_MS;
-  return (progress) => {
-    first ??= progress;
-    const passedMs = monotonic() - started;
-    if (passedMs < dueMs) return;
-    dueMs = passedMs + LOGGED_EVERY_MS;
-    write(text(progress, passedMs, first));
   };
 }
 

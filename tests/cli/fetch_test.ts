@@ -2,10 +2,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, type CommandOptions, inCliWorld } from "../support/cli_world.ts";
+import { makePipe } from "../support/disks.ts";
 import { contentOf, startFileServer } from "../support/file_server.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { serveLocal } from "../support/local_server.ts";
-import { NO_SIGNALS, testNeeding } from "../support/needs.ts";
+import { NO_SHELL, NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { startTcpCapture } from "../support/tcp_capture.ts";
 
@@ -144,6 +145,21 @@ for (const [status, said] of notFiles) {
     });
   });
 }
+
+testNeeding(
+  NO_SHELL,
+  "fetch refuses to save to a pipe and names --output -",
+  () =>
+    inCliWorld(async ({ run, folder, signIn }) => {
+      await signIn();
+      await makePipe(`${folder}/pipe`);
+      const { code, stdout, stderr } = await run(["fetch", CSV, "-o", "pipe"]);
+      assertEquals([code, stdout], [1, ""]);
+      assertMatch(stderr, /pipe: it is not a regular file; use --output - and .* FILE\)\n$/);
+      const { stdout: printed } = await run(["fetch", CSV, "-o", "-"]);
+      assertMatch(printed, /^time,/);
+    }),
+);
 
 /** Waits until a download can be resumed, and returns the name of its `.part` file. */
 async function partBegun(folder: string): Promise<string> {

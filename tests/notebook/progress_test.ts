@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { downloadsText, downloadText, progressLog } from "../../src/show/progress.ts";
+import { downloadsText, downloadText } from "../../src/show/progress.ts";
 import { assertHides, canaries } from "../support/canaries.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { signedIn } from "../support/portless.ts";
@@ -42,14 +42,6 @@ Deno.test("the progress of many files shows files, failures, rate and time left"
     "████████████████████ 100 %  200 of 200 files, 3 failed  60.0 MB  6.0 MB/s  0 s left",
   );
   assertEquals(text(7, undefined, 0, 0), "7 files  60.0 MB  6.0 MB/s");
-});
-
-Deno.test("a log shows the progress once a minute", () => {
-  const lines: string[] = [];
-  let now = 5_000;
-  const log = progressLog<{ bytes: number }>((line) => lines.push(line), () => now, downloadText);
-  for (let bytes = 0; bytes <= 150 * MB; bytes += MB, now += 1_000) log({ bytes });
-  assertEquals(lines, ["60.0 MB  1.0 MB/s", "120.0 MB  1.0 MB/s"]);
 });
 
 Deno.test("the card of a download contains no secret", async () => {

@@ -218,7 +218,7 @@ Deno.test("the error for missing settings suggests the .env or `init` only if th
   const all = await missing({ ...others, envFile });
   assertMatch(
     all,
-    /missing APP_CLIENT_ID, PASSWORD; .*; set the missing values in \S+\.env \(platform-auth init does this\), in/,
+    /missing APP_CLIENT_ID, PASSWORD; .*; set the missing values in .*ticket .*, then run platform-auth init/,
   );
   assertMatch(
     inMemory,

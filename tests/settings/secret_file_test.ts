@@ -32,10 +32,13 @@ Deno.test("a login uses the secrets in mounted files, without the line break at 
         APP_CLIENT_SECRET: "",
         PASSWORD_FILE: file("password", PASSWORD),
         APP_CLIENT_SECRET_FILE: file("secret", APP_CLIENT_SECRET),
+        AUTH_STORE_KEY_FILE: file("key", "k".repeat(43)),
       }, async () => {
         const { state, settings, source } = await bareSession(world).login({ force: true });
         assertEquals([state, source], ["valid", "password"]);
-        assertEquals([settings.PASSWORD, settings.APP_CLIENT_SECRET], Array(2).fill("environment"));
+        for (const name of ["PASSWORD", "APP_CLIENT_SECRET", "AUTH_STORE_KEY"]) {
+          assertEquals(settings[name], "environment");
+        }
       });
     });
   }

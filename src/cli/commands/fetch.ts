@@ -17,12 +17,6 @@ import { jsonText, printable } from "../../errors/escape.ts";
 import { liveLine } from "../../platform/live_line.ts";
 import { cleanUpAtExit } from "../../platform/signals.ts";
 import { parsedJson } from "../../platform/json.ts";
-import {
-  downloadsText,
-  downloadText,
-  progressLog,
-  type ProgressText,
-} from "../../show/progress.ts";
 
 interface FetchOptions {
   readonly method: string;
@@ -181,10 +175,7 @@ async function printPieces(
  */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
-  const { kept, bytes, resumedFrom } = await download(target, output, {
-    ...options,
-    ...loggedUnlessShown(output, downloadText),
-  });
+  const { kept, bytes, resumedFrom } = await download(target, output, options);
   warn(status());
   const resumed = resumedFrom === 0 ? "" : `, resumed at ${bytesText(resumedFrom)}`;
   say(
@@ -193,16 +184,6 @@ async function save(target: string, output: string, options: DownloadOptions): P
       : `saved ${output}, ${bytesText(bytes)}${resumed}`,
   );
   return {};
-}
-
-/**
- * Without a terminal, such as in cron, a progress line cannot be updated. The progress is then
- * printed as separate lines to standard error.
- */
-function loggedUnlessShown<Progress>(name: string, text: ProgressText<Progress>) {
-  if (liveLine() !== undefined) return {};
-  const write = (line: string) => say(`${name}: ${line}`);
-  return { onProgress: progressLog(write, () => performance.now(), text) };
 }
 
 /**
@@ -218,10 +199,7 @@ function stop(): void {
 
 async function saveAll(items: DownloadItem[], options: DownloadAllOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);
-  const found = await downloadAll(items, {
-    ...options,
-    ...loggedUnlessShown("files", downloadsText),
-  });
+  const found = await downloadAll(items, options);
   warn(status());
   const failed = found.failed.map(({ error, ...each }) => ({ ...each, error: asJson(error) }));
   return {

@@ -17,7 +17,7 @@ import { missingFilePermission } from "../../settings/env_file.ts";
 import { isOfAnotherUser, nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
 import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
 import { resolveSettings, type Settings } from "../../settings/settings.ts";
-import { suggestionsOn } from "../../settings/suggestions.ts";
+import { misspelled } from "../../settings/suggestions.ts";
 import { apiHosts } from "../../settings/trust.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel (the\n" +
@@ -119,7 +119,7 @@ function openedFile(named: string | undefined): { file: string; settings: Settin
 
 /** Says which lines and variables were probably meant as settings. */
 function suggest(settings: Settings): void {
-  for (const { problem, fix = "" } of suggestionsOn(settings)) {
+  for (const { problem, fix = "" } of misspelled(settings)) {
     say(sentenceOf({ problem, fix: fixText(fix) }));
   }
 }

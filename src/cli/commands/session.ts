@@ -5,7 +5,7 @@ import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { doctor, login, logout, readStore, refresh, status } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { NoticeCode } from "../../session/notices.ts";
-import { isOver, type SessionStatus } from "../../session/status.ts";
+import { needsLogin, type SessionStatus } from "../../session/status.ts";
 
 interface LoginFlags {
   readonly portal: boolean;
@@ -68,7 +68,7 @@ export async function runStatus(): Promise<Answer> {
  * is necessary.
  */
 function statusAnswer(found: SessionStatus): Answer {
-  return { value: found, text: Deno.inspect(found), status: isOver(found) ? LOGIN_NEEDED : 0 };
+  return { value: found, text: Deno.inspect(found), status: needsLogin(found) ? LOGIN_NEEDED : 0 };
 }
 
 /** Notices that the session could not be saved to the file or to the store. */

@@ -24,8 +24,6 @@ export interface PasswordLogin {
   readonly settings: Settings;
   /** The name that the user typed or configured. */
   readonly username: string;
-  /** The session's hold. A trial has none. */
-  readonly hold: Hold | undefined;
 }
 
 /** The services of a session for a login by password. */

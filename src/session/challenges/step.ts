@@ -66,13 +66,13 @@ export function stepOf(
 
 /** Requests a key for an authenticator app, if the step needs one and does not have it yet. */
 export async function withNeededKey(
-  { provider, world, username, hold }: PasswordLogin,
+  { provider, world, username }: PasswordLogin,
   step: Step,
   signal: AbortSignal | undefined,
 ): Promise<Step> {
   const { challenge, session } = step;
   if (!needsKey(challenge) || challenge.authenticator !== undefined) return step;
-  const result = await requestKey({ provider, world, session, signal, hold });
+  const result = await requestKey({ provider, world, session, signal });
   if (result.key === undefined) throw failure(step, result);
   const key = new HiddenKey(result.key, username, provider.url.hostname);
   const next = result.outcome.kind === "done" ? result.outcome.session : undefined;
@@ -94,9 +94,9 @@ export async function answerStep(
   answers: Answers,
   signal: AbortSignal | undefined,
 ): Promise<Step | LoginResult> {
-  const { provider, world, hold } = login;
+  const { provider, world } = login;
   const { challenge, username, session, hasNewPassword } = step;
-  const request = { provider, world, session, signal, hold };
+  const request = { provider, world, session, signal };
   const result = await requestAnswer(request, challenge, username, answers);
   if (result.tokens) return loginResult(login, result.tokens, result, hasNewPassword);
   const { outcome } = result;

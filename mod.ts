@@ -43,16 +43,16 @@ export {
   ConfigError,
   ProviderError,
   SessionExpiredError,
-} from "./src/errors/classes.ts";
+} from "./src/errors/errors.ts";
 export type {
   ApiErrorCode,
   AuthErrorCode,
   ChallengeErrorCode,
   ConfigErrorCode,
+  ErrorCause,
   ProviderErrorCode,
   SessionExpiredErrorCode,
-} from "./src/errors/codes.ts";
-export type { ErrorCause } from "./src/errors/cause.ts";
+} from "./src/errors/errors.ts";
 export {
   type Answers,
   type AuthenticatorKey,

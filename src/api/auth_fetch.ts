@@ -15,7 +15,8 @@ import {
   withBodyRead,
 } from "./prepared_call.ts";
 import { detourOf, follow, isRedirect } from "./redirects.ts";
-import { shownToCaller } from "../errors/errors.ts";
+import { AuthError } from "../errors/errors.ts";
+import { showCaller } from "../errors/stack.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
 /**
@@ -94,4 +95,17 @@ function followRedirects(
     first,
     (target, next) => sendRequest(call, tokens, target, target, next, attempt),
   );
+}
+
+/**
+ * Waits for work that several calls share. An error then shows this caller, not the call that
+ * started the work.
+ */
+async function shownToCaller<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AuthError) showCaller(error);
+    throw error;
+  }
 }

@@ -1,15 +1,14 @@
-/** Withholds the secrets of a request from messages that quote the response. */
+/** Removes the secrets of a request from what messages quote of the response. */
 import type { ApiRequest } from "./request.ts";
 import { parsedJson } from "../platform/json.ts";
-import { redact, Secret, secretCutter } from "../platform/secret.ts";
+import { quoted, Secret, withoutSecrets } from "../platform/secret.ts";
 import type { Tokens } from "../provider/tokens.ts";
 
-/** Minimum length of a value to redact. Shorter values appear in almost any text by chance. */
+/** Minimum length of a value to look for. Shorter values appear in almost any text by chance. */
 const SHORTEST_SECRET = 8;
+/** The names of headers and query parameters whose values are secret. */
 const SECRET_NAME =
   /signature|credential|token|secret|password|access-?key|api[-_]?key|authorization|cookie|^(sig|key|code|auth)$/i;
-/** Matches the strings and numbers of a JSON text. */
-const JSON_SCALARS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** The tokens of a call, and values in its headers, its address and the address of a redirect. */
 export class CallSecrets {
@@ -26,36 +25,34 @@ export class CallSecrets {
     if (refreshToken) this.#tokens.add(refreshToken);
   }
 
-  /**
-   * Shortens the API's text so that a message can quote it. Withholds the text if it repeats a
-   * secret.
-   */
+  /** Returns a text of the API as a message quotes it: without secrets, in one short line. */
   quote(text: string, maxLength?: number): string {
-    return redact(text, this.#all(), maxLength);
+    return quoted(text, this.#all(), maxLength);
   }
 
-  /** Returns a body, parsed if it is JSON, without the secrets that it repeats. */
-  removeFrom(body: string): unknown {
-    const cut = secretCutter(this.#all());
-    if (parsedJson(body) === undefined) return cut(body);
-    const json = body.replace(JSON_SCALARS, (scalar) => {
-      // In JSON text, an escaped character could hide a secret from `cut()`, so strings are parsed
-      // first.
-      const value = scalar.startsWith('"') ? JSON.parse(scalar) : scalar;
-      const shown = cut(value);
-      return shown === value ? scalar : JSON.stringify(shown);
-    });
-    return JSON.parse(json);
+  /** Returns the beginning of a body without secrets, parsed if it is JSON. */
+  removeFrom(body: string, maxLength: number): unknown {
+    const shown = withoutSecrets(body, this.#all()).slice(0, maxLength);
+    const json = parsedJson(shown);
+    return json === undefined ? shown : json;
   }
 
   #all(): Secret[] {
     const { address, headers } = this.request;
-    const given = [...new URL(address).searchParams, ...headers]
+    const given = [...parametersOf(address), ...headers]
       .filter(([name]) => SECRET_NAME.test(name));
     // The API chose the address of a redirect, so each of its parameters may be a secret.
-    const redirectedTo = this.#sentTo === address ? null : URL.parse(this.#sentTo);
-    const redirected = redirectedTo?.searchParams ?? [];
+    const redirected = this.#sentTo === address ? [] : parametersOf(this.#sentTo);
     const values = [...given, ...redirected].filter(([, value]) => value.length >= SHORTEST_SECRET);
     return [...this.#tokens, ...values.map(([, value]) => new Secret(value))];
   }
+}
+
+/** Returns the parameters of an address, both as they are written there and decoded. */
+function parametersOf(address: string): (readonly [name: string, value: string])[] {
+  const query = URL.parse(address)?.search ?? "";
+  return query.slice(1).split("&").flatMap((written) => {
+    const [name = "", ...value] = written.split("=");
+    return [[name, value.join("=")], ...new URLSearchParams(written)];
+  });
 }

@@ -118,7 +118,9 @@ function whyUnusable(call: CheckedCall, response: Response, text: string): Advic
   }
   if (/^[[{]/.test(text)) return whyMalformed(text);
   const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
-  const beginning = isText(text) ? `begins with "${quote(text.slice(0, 60))}"` : "is binary data";
+  const beginning = isText(text)
+    ? `begins with "${call.secrets.quote(text, 60)}"`
+    : "is binary data";
   return {
     problem: `it is not JSON, ${words} and ${beginning}`,
     fix: NOT_JSON,

@@ -3,7 +3,6 @@ import { showsToken } from "./headers.ts";
 import type { PreparedCall } from "./prepared_call.ts";
 import { asMisuse, AuthError, missingPermission, UnreachableError } from "../errors/errors.ts";
 import { networkReason } from "../platform/transport.ts";
-import { scriptCommand } from "../settings/permissions.ts";
 
 const CHECK_NETWORK = "check the address, the network and any proxy, then try again";
 
@@ -39,9 +38,7 @@ export function safeError(
   }
   if (signal?.aborted || error instanceof AuthError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const command = scriptCommand(call.account.settings);
-    const flag = `--allow-net=${url.host}`;
-    return missingPermission(`reach the API at ${url.host}`, flag, `run: ${command}`);
+    return missingPermission(`reach the API at ${url.host}`, `--allow-net=${url.host}`);
   }
   if (!(error instanceof TypeError)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";

@@ -1,6 +1,5 @@
 /** Explains why a file cannot be saved, and what to do about it. */
-import { throwIfBug } from "../errors/bug.ts";
-import { AuthError, ConfigError } from "../errors/errors.ts";
+import { AuthError, ConfigError, throwIfBug } from "../errors/errors.ts";
 import { causeOf } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
 import { missingFolderPermission } from "../platform/file_info.ts";

@@ -1,5 +1,4 @@
 import type { Answer } from "./command.ts";
-import { throwIfBug } from "../errors/bug.ts";
 import {
   ApiError,
   AuthError,
@@ -7,6 +6,7 @@ import {
   ConfigError,
   isMisuse,
   type ProviderErrorCode,
+  throwIfBug,
 } from "../errors/errors.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";

@@ -11,13 +11,13 @@ import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { statusOf } from "../session/status.ts";
 import { openVault } from "../session/vaults.ts";
-import { neededPermissions, scriptCommand } from "../settings/permissions.ts";
 import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
 import { accessText, nextStep } from "../show/status_view.ts";
 import type { Checks, Facts, SessionSnapshot } from "./facts.ts";
 import { checksOf, fail, failed, type Finding, type Findings, ok, skip, warn } from "./finding.ts";
 import { tryLogin } from "./login_checks.ts";
 import { apiAddress, NETWORK_CHECKS, probe, probeWithToken } from "./network_checks.ts";
+import { neededPermissions, scriptCommand } from "./permissions.ts";
 import { SETTINGS_CHECKS } from "./settings_checks.ts";
 import { checkStore, STORAGE_CHECKS, tryToken } from "./storage_checks.ts";
 
@@ -48,7 +48,7 @@ const CHECKS: Checks = {
     const flags = (missing.length > 0 ? missing : needed).map(({ flag }) => flag).join(" ");
     return missing.length === 0
       ? ok(flags)
-      : warn(`missing ${flags}`, `run: ${scriptCommand(settings)}`);
+      : warn(`missing ${flags}`, `run: ${scriptCommand(needed)}`);
   },
 };
 

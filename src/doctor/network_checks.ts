@@ -118,8 +118,8 @@ export async function probe(
       milliseconds: Math.round(world.monotonic() - started),
       attempt: 1,
     });
-  const client = world.fetch === undefined ? directClient(url) : undefined;
   try {
+    using client = world.fetch === undefined ? directClient(url) : undefined;
     const response = await (world.fetch ?? fetch)(url, {
       headers,
       // The target of a redirect must not receive the token, so the redirect is not followed.
@@ -134,8 +134,6 @@ export async function probe(
     logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
     signal?.throwIfAborted();
     return { url, failure: unreached(error, url, limit.aborted) };
-  } finally {
-    client?.close();
   }
 }
 

@@ -20,26 +20,3 @@ export function bytesText(bytes: number): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
-
-/** Formats a duration in words, for sentences. */
-export function spanText(ms: number): string {
-  const seconds = Math.max(1, Math.floor(ms / 1_000));
-  const minutes = Math.round(ms / 60_000);
-  const [count, unit] = seconds < 90
-    ? [seconds, "second"]
-    : minutes < 120
-    ? [minutes, "minute"]
-    : minutes < 2_880
-    ? [Math.floor(minutes / 60), "hour"]
-    : [Math.floor(minutes / 1_440), "day"];
-  return counted(count, unit);
-}
-
-/**
- * Formats a time to the minute, in UTC so that a saved notebook does not depend on the time zone.
- */
-export function timeText(date: Date): string {
-  return Number.isNaN(date.getTime())
-    ? "an unknown time"
-    : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}

@@ -1,5 +1,4 @@
-import { throwIfBug } from "../errors/bug.ts";
-import { type ConfigError, missingPermission } from "../errors/errors.ts";
+import { type ConfigError, missingPermission, throwIfBug } from "../errors/errors.ts";
 import { remove } from "./replace_file.ts";
 import { filePath, fileUrl, folderOf, isAbsolute, shortPath } from "./paths.ts";
 
@@ -85,20 +84,34 @@ export function resolvedPath(path: string): string {
 }
 
 /**
- * Makes the error for a file that cannot be saved because a Deno permission is missing. To save a
- * file, Deno must be allowed to read and write its folder, and the folders behind links.
+ * Lists the folders that Deno must be allowed to read and write to use a file: the file's own, then
+ * those behind links.
  */
-export function missingFolderPermission(action: string, path: string): ConfigError {
+export function foldersOf(path: string): string[] {
   const folder = folderOf(path);
   const real = [`${resolvedPath(folder)}/`, resolvedPath(path)].map(folderOf);
-  const folders = [folder, ...real].map(shortPath);
-  const flags = (["read", "write"] as const).flatMap((name) => {
-    const missing = [...new Set(folders)].filter((path) =>
+  return [...new Set([folder, ...real])];
+}
+
+/**
+ * Makes the error for a file that cannot be used because a Deno permission is missing.
+ *
+ * @param otherwise What the user may do instead of adding the flag.
+ */
+export function missingFolderPermission(
+  action: string,
+  path: string,
+  names: readonly ("read" | "write")[] = ["read", "write"],
+  otherwise?: string,
+): ConfigError {
+  const folders = foldersOf(path).map(shortPath);
+  const flags = names.flatMap((name) => {
+    const missing = folders.filter((path) =>
       Deno.permissions.querySync({ name, path }).state !== "granted"
     );
     return missing.length === 0 ? [] : [`--allow-${name}=${missing.join()}`];
   });
   // Deno opens some folders of the system only if everything is allowed.
   const flag = flags.join(" ") || "--allow-all";
-  return missingPermission(action, flag, `add ${flag} to the command`);
+  return missingPermission(action, flag, otherwise);
 }

@@ -1,4 +1,4 @@
-import { throwIfBug } from "../errors/bug.ts";
+import { throwIfBug } from "../errors/errors.ts";
 import { infoAt, mayRead, resolvedPath } from "./file_info.ts";
 import { folderOf, foldersUp } from "./paths.ts";
 

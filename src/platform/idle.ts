@@ -2,7 +2,7 @@ import { onAbort, unlessAborted } from "./abort.ts";
 import type { Timing } from "./world.ts";
 import { typeError } from "../errors/errors.ts";
 import type { InProgram } from "../errors/advice.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
 /** Limit from which a timeout means no limit, because timers cannot wait longer. */
@@ -10,7 +10,7 @@ const LONGEST_IDLE_MS = 2 ** 31;
 /** The error for a server that sent no data during the idle timeout. */
 export class Stalled extends Error {
   constructor(idleMs: number) {
-    super(`no data arrived for ${idleMs < 1_000 ? `${idleMs} ms` : spanText(idleMs)}`);
+    super(`no data arrived for ${idleMs < 1_000 ? `${idleMs} ms` : durationText(idleMs)}`);
   }
 }
 

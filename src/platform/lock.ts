@@ -1,4 +1,4 @@
-import { throwIfBug } from "../errors/bug.ts";
+import { throwIfBug } from "../errors/errors.ts";
 import { backoffMs } from "./backoff.ts";
 import type { World } from "./world.ts";
 

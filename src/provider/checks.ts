@@ -11,7 +11,7 @@ import type {
   ProviderRequest,
   ProviderResponse,
 } from "./protocol.ts";
-import { redact, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
+import { quoted, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
 import { parseTimeout, portalAddress, type SettingName } from "../settings/options.ts";
 import { isSafeTransport } from "../platform/transport.ts";
@@ -179,13 +179,12 @@ function challengeIn(
   given: unknown,
 ): Omit<IssuedChallenge, "session"> {
   const parameters = isObject(given) ? given : {};
-  const quote = (text: string, length: number) => redact(text, secrets, length);
+  const quote = (text: string, length: number) => quoted(text, secrets, length);
   const shown = Object.entries(parameters).map(([each, value]) => [
     quote(each, 100),
     quote(typeof value === "string" ? value : JSON.stringify(value), 1_000),
   ]);
-  // The next values are read before redaction, which could damage a value that shares text with a
-  // password.
+  // These values are used, not shown, so they are read as the provider sent them.
   const { USERNAME, USER_ID_FOR_SRP, userAttributes } = parameters;
   const listed = typeof userAttributes === "string" ? parsedJson(userAttributes) : userAttributes;
   const attributes = isObject(listed) ? listed : {};

@@ -1,10 +1,9 @@
 /** One exchange with the identity provider: a request, and its response or the reason for none. */
-import { type ConfigError, missingPermission } from "../errors/errors.ts";
+import { missingPermission } from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { readUpTo } from "../platform/body.ts";
 import { directClient, networkReason } from "../platform/transport.ts";
 import type { World } from "../platform/world.ts";
-import { mayReach } from "../settings/permissions.ts";
 import type { ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
 
 /** Maximum size of a response. The response to a login is a few kilobytes long. */
@@ -32,20 +31,19 @@ export async function exchange(
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ProviderResponse | Refused> {
-  if (world.fetch === undefined && !mayReach(request.url)) throw notPermitted(request);
   const controller = new AbortController();
   const stop = () => controller.abort();
   // setTimeout() is not used: its first use in a process takes longer than a request.
   const timer = world.timeout(Math.max(Math.ceil(limitMs), 1));
   const stopTimer = onAbort(timer, () => onAbort(world.timeout(GRACE_MS), stop));
   const stopListening = onAbort(signal, stop);
-  // The runtime silently repeats a request whose reused connection drops, so connections are not
-  // reused.
-  const options = { poolMaxIdlePerHost: 0 };
-  const client = world.fetch === undefined
-    ? directClient(request.url, options) ?? Deno.createHttpClient(options)
-    : undefined;
   try {
+    // The runtime silently repeats a request whose reused connection drops, so connections are not
+    // reused.
+    const options = { poolMaxIdlePerHost: 0 };
+    using client = world.fetch === undefined
+      ? directClient(request.url, options) ?? Deno.createHttpClient(options)
+      : undefined;
     const response = await unlessAborted(
       controller.signal,
       (world.fetch ?? fetch)(request.url, {
@@ -69,14 +67,7 @@ export async function exchange(
   } finally {
     stopTimer();
     stopListening();
-    client?.close();
   }
-}
-
-function notPermitted(request: ProviderRequest): ConfigError {
-  const action = `reach the identity provider at ${request.url.host}`;
-  const flag = `--allow-net=${request.url.host}`;
-  return missingPermission(action, flag, `run: ${request.command()}`);
 }
 
 /** Classifies an error of `fetch`. The error's text is not used: it may contain URLs and headers. */
@@ -86,7 +77,9 @@ function failure(
   error: unknown,
 ): Refused {
   const host = request.url.host;
-  if (error instanceof Deno.errors.NotCapable) throw notPermitted(request);
+  if (error instanceof Deno.errors.NotCapable) {
+    throw missingPermission(`reach the identity provider at ${host}`, `--allow-net=${host}`);
+  }
   const mayRepeat = !mustNotRepeat(request);
   if (timedOut) {
     const seen = `no response from ${host}`;

@@ -16,8 +16,6 @@ export interface ProviderRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Secret;
-  /** See {@linkcode Provider.command} in `provider.ts`. */
-  command(): string;
   /** Values that must not appear in an error message. */
   readonly secrets: readonly Secret[];
 }

@@ -12,7 +12,6 @@ import { dialectOf } from "../settings/endpoint.ts";
 import { whyNoSettings } from "../settings/no_settings.ts";
 import { DOING, type ProviderRequest } from "./protocol.ts";
 import type { Settings } from "../settings/settings.ts";
-import { scriptCommand } from "../settings/permissions.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import { isUnloadable } from "../platform/packages.ts";
 import type { Secret } from "../platform/secret.ts";
@@ -28,11 +27,6 @@ export interface Provider {
   readonly userPoolId: string;
   readonly refreshSecretHash: "auto" | "send" | "omit";
   readonly timeoutMs: number;
-  /**
-   * Returns the command that grants a script its permissions, for the message about a missing
-   * permission.
-   */
-  command(): string;
 }
 
 /** The reason why no request to the provider can be made with these settings. */
@@ -108,7 +102,6 @@ async function resolve(
     userPoolId,
     refreshSecretHash: refreshSecretHash ?? "auto",
     timeoutMs: settings.timeoutMs,
-    command: () => scriptCommand(settings),
   };
 }
 

@@ -1,7 +1,7 @@
 import { isTransient } from "../errors/errors.ts";
 import type { ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
 import { refusalFor } from "./refusals.ts";
-import { redact } from "../platform/secret.ts";
+import { quoted } from "../platform/secret.ts";
 
 /**
  * Interprets a response without tokens. Understands every form in which services with this protocol
@@ -16,7 +16,7 @@ export function readRefusal(
   problem?: string,
 ): Refused {
   const { status, headers } = response;
-  const quote = (text: string, length?: number) => redact(text, sent.secrets, length);
+  const quote = (text: string, length?: number) => quoted(text, sent.secrets, length);
   const { name, message } = errorIn(response, json);
   const { code, repeatable = isTransient(code), isFinal, advice } = refusalFor(
     sent.flow,
@@ -37,7 +37,7 @@ export function readRefusal(
   };
   if (name === "") return refused;
   const providerCode = quote(name, 80);
-  const shown = quote(message.replace(/\.$/, "") || "no message");
+  const shown = quote(message).replace(/\.$/, "") || "no message";
   const seen = problem === undefined ? `status ${status}, ${providerCode}: ${shown}` : refused.seen;
   return { ...refused, seen, providerCode, message: shown };
 }

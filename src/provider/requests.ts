@@ -43,7 +43,7 @@ export async function refreshRequest(
   return request(provider, "refresh", "InitiateAuth", body, [
     refreshToken,
     hash,
-    ownPart(deviceKey),
+    deviceKey,
   ]);
 }
 
@@ -60,7 +60,7 @@ export function rotatingRefreshRequest(
     ...clientFields(provider),
     ...(deviceKey && { DeviceKey: deviceKey.reveal() }),
   };
-  const secrets = [refreshToken, ownPart(deviceKey)];
+  const secrets = [refreshToken, deviceKey];
   return request(provider, "refresh", "GetTokensFromRefreshToken", body, secrets);
 }
 
@@ -82,7 +82,7 @@ export function confirmDeviceRequest(
     DeviceName: "platform-auth",
     DeviceSecretVerifierConfig: { PasswordVerifier: verifier, Salt: salt },
   };
-  return request(provider, "device", "ConfirmDevice", body, [accessToken, ownPart(deviceKey)]);
+  return request(provider, "device", "ConfirmDevice", body, [accessToken, deviceKey]);
 }
 
 /** Makes the request that revokes a refresh token. It contains the client secret itself. */
@@ -98,14 +98,6 @@ export function globalSignOutRequest(
 ): ProviderRequest {
   const body = { AccessToken: accessToken.reveal() };
   return request(provider, "sign-out", "GlobalSignOut", body, [accessToken]);
-}
-
-/**
- * Returns the part of a device key that messages withhold. The region at the beginning of the key
- * is not withheld, because harmless sentences may contain the region.
- */
-function ownPart(deviceKey: Secret | undefined): Secret | undefined {
-  return deviceKey && new Secret(deviceKey.reveal().replace(/^[^_]*_/, ""));
 }
 
 /**
@@ -156,7 +148,6 @@ export function request(
     url: provider.url,
     headers: { [targetHeader]: `${service}.${operation}`, "Content-Type": contentType },
     body: new Secret(JSON.stringify(body)),
-    command: provider.command,
     secrets: [...secrets, provider.clientSecret].filter((secret) => secret !== undefined),
   };
 }

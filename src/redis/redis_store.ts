@@ -4,7 +4,6 @@ import { backoffMs } from "../platform/backoff.ts";
 import { worldOf } from "../platform/world.ts";
 import { REFRESH_DAYS } from "../provider/tokens.ts";
 import { DEFAULT_TIMEOUT_MS, parseTimeout } from "../settings/options.ts";
-import { mayReach } from "../settings/permissions.ts";
 import type { SessionLock, SessionRecord, SessionStore } from "../settings/session_store.ts";
 import { notRedis, run, Unreachable } from "./connection.ts";
 import { recordIn } from "./record.ts";
@@ -150,10 +149,9 @@ class RedisStore implements SessionStore {
     signal: AbortSignal,
     busy?: Reply,
   ): Promise<Reply> {
-    const { url, host } = this.#address;
-    if (!mayReach(url)) {
-      const flag = `--allow-net=${host}`;
-      throw missingPermission(`use the store at ${host}`, flag, `run the program with ${flag}`);
+    const { host } = this.#address;
+    if (Deno.permissions.requestSync({ name: "net", host }).state !== "granted") {
+      throw missingPermission(`use the store at ${host}`, `--allow-net=${host}`);
     }
     let problem: Unreachable | undefined;
     for (let attempt = 1;; attempt++) {

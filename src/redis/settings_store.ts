@@ -1,5 +1,3 @@
-import { missingPermission } from "../errors/errors.ts";
-import { mayReach, scriptCommand } from "../settings/permissions.ts";
 import type { SessionStore } from "../settings/session_store.ts";
 import type { Settings } from "../settings/settings.ts";
 import { loadClient } from "./connection.ts";
@@ -24,17 +22,12 @@ export interface SettingsStore {
  * Opens the store of `AUTH_STORE` for the provider, the client and the account of these settings.
  * Loads the client first: on a busy machine, that may take longer than a request.
  *
- * @throws {ConfigError} `INVALID_SETTING`, `PERMISSION` or `PACKAGE_UNAVAILABLE` if the store cannot
- * be used.
+ * @throws {ConfigError} `INVALID_SETTING` or `PACKAGE_UNAVAILABLE` if the store cannot be used.
  */
 export async function settingsStore(settings: Settings): Promise<SettingsStore> {
   const key = settings.secret("storeKey")?.reveal();
   const address = storeAddress(settings.text("store") ?? "", key !== undefined);
   const { url, host, isOpen } = address;
-  if (!mayReach(url)) {
-    const fix = `run: ${scriptCommand(settings)}`;
-    throw missingPermission(`use the store at ${host}`, `--allow-net=${host}`, fix);
-  }
   const account = address.account ?? settings.text("username");
   const provider = URL.parse(settings.endpoint ?? "")?.host;
   const name = [provider, settings.text("clientId"), account]

@@ -1,6 +1,5 @@
 import { ConfigError } from "../errors/errors.ts";
-import { isLoopback } from "../platform/transport.ts";
-import { hostAndPort } from "../settings/permissions.ts";
+import { hostAndPort, isLoopback } from "../platform/transport.ts";
 
 /** The checked address of a store. */
 export interface StoreAddress {

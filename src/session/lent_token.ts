@@ -1,4 +1,4 @@
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 import { ConfigError, ProviderError } from "../errors/errors.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { readClaims } from "../platform/claims.ts";
@@ -39,7 +39,7 @@ export async function lentTokens(
   const end = expiresAt?.getTime() ?? claimed;
   const tokens = makeTokens({ accessToken, expiresAt: end, source: "token", claims }, world);
   if (isGoodFor(tokens, world, 0)) return tokens;
-  const ago = spanText(world.now() - (end ?? 0));
+  const ago = durationText(world.now() - (end ?? 0));
   throw unavailable(
     `the function returned a token that expired ${ago} ago by this computer's clock`,
     "return a current token, or correct the clock",

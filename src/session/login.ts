@@ -8,7 +8,6 @@ import type { Provider } from "../provider/provider.ts";
 import { portalName, portalTokenError, readPortalToken } from "./portal_token.ts";
 import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
-import { scriptCommand } from "../settings/permissions.ts";
 import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
 import { offsetByIssue } from "./provider_clock.ts";
@@ -21,7 +20,7 @@ import type { Answers, Challenge } from "./challenges/challenge.ts";
 import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
 import { type LoginResult, loginResult, type LoginSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 
 export type { LoginResult } from "./challenges/login_result.ts";
@@ -121,9 +120,9 @@ export async function obtainTokens(
 function checkTokenFile(settings: Settings): void {
   const { file, tokenFile } = settings;
   if (tokenFile === undefined) return;
-  const isReadable = file.problem?.code !== "PERMISSION";
-  const missing = missingFilePermission(tokenFile, () => scriptCommand(settings), isReadable);
-  if (missing) throw missing;
+  const unreadable = file.problem?.code === "PERMISSION" ? file.problem : undefined;
+  const problem = unreadable ?? missingFilePermission(tokenFile);
+  if (problem) throw problem;
 }
 
 /**
@@ -304,7 +303,7 @@ function portalResult(
   const clockOffsetMs = knownOffsetMs ?? offsetByIssue(iat, now);
   const expiresAt = exp === undefined ? undefined : exp * 1_000 - (clockOffsetMs ?? 0);
   if (expiresAt !== undefined && expiresAt <= now) {
-    const ago = spanText(now - expiresAt);
+    const ago = durationText(now - expiresAt);
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
       `Cannot log in: by this computer's clock, the portal token expired ${ago} ago`,

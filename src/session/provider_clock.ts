@@ -1,6 +1,6 @@
 /** Compares this computer's clock with the provider's. */
 import type { Advice } from "../errors/advice.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 
 /** A clock that differs by more than this causes a warning. */
 const TOLERANCE_MS = 60_000;
@@ -9,7 +9,7 @@ const TOLERANCE_MS = 60_000;
 export function clockAdvice(offsetMs: number): Advice | undefined {
   if (Math.abs(offsetMs) <= TOLERANCE_MS) return undefined;
   const side = offsetMs < 0 ? "ahead of" : "behind";
-  const span = spanText(Math.abs(offsetMs));
+  const span = durationText(Math.abs(offsetMs));
   return {
     problem: `this computer's clock is ${span} ${side} the provider's`,
     fix: "correct the clock",

@@ -10,7 +10,7 @@ import { mayUseVariable } from "../platform/environment.ts";
 import type { Clocks } from "../platform/world.ts";
 import { accountOf, isNamedIn } from "./whose.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 
 /** The status of a session, without any token. A notebook shows the status as a card. */
 export interface SessionStatus {
@@ -216,7 +216,7 @@ function portalAdvice(
   if (remaining !== undefined && remaining <= 0) return undefined;
   const span = remaining === undefined
     ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
-    : `it is valid for another ${spanText(remaining)}`;
+    : `it is valid for another ${durationText(remaining)}`;
   const at = portalText === undefined ? "," : ` at ${portalText}`;
   return {
     problem: `a portal token cannot be refreshed: ${span}`,

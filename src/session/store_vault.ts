@@ -1,4 +1,11 @@
-import { type AuthError, ConfigError, ProviderError } from "../errors/errors.ts";
+import { causeOf } from "../errors/cause.ts";
+import {
+  type AuthError,
+  CODES,
+  ConfigError,
+  type ConfigErrorCode,
+  ProviderError,
+} from "../errors/errors.ts";
 import { onAbort, unlessAborted } from "../platform/abort.ts";
 import { backoffMs } from "../platform/backoff.ts";
 import type { SessionLock, SessionStore } from "../settings/session_store.ts";
@@ -92,7 +99,7 @@ export class StoreVault implements Vault {
       held = await Promise.race(waits);
     } catch (error) {
       signal?.throwIfAborted();
-      const isBusy = limit.aborted && !(error instanceof ConfigError);
+      const isBusy = limit.aborted && explanationIn(error) === undefined;
       return await this.#notHeld(isBusy ? lockBusy("store") : this.problemOf("lock", error));
     } finally {
       over.abort();
@@ -134,7 +141,8 @@ export class StoreVault implements Vault {
    * is dropped.
    */
   problemOf(method: "read" | "lock" | "write", cause: unknown): ConfigError {
-    if (cause instanceof ConfigError) return cause;
+    const explained = explanationIn(cause);
+    if (explained) return explained;
     const failed = `Cannot use the session in ${placeText(this.place)}`;
     if (cause instanceof ProviderError) {
       const busy = "another process held its lock for too long";
@@ -273,6 +281,18 @@ class StoreLock implements Lock {
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }
+}
+
+/**
+ * Returns the error of a store that explains itself, such as that of `redisStore()`. The released
+ * `redis.js` is a copy of this module with classes of its own, so the code decides, not the class.
+ */
+function explanationIn(error: unknown): ConfigError | undefined {
+  if (error instanceof ConfigError) return error;
+  const code = causeOf(error)?.code as ConfigErrorCode | undefined;
+  if (code === undefined || CODES[code] !== "ConfigError") return undefined;
+  const { problem, fix } = error as Partial<ConfigError>;
+  return problem && fix ? new ConfigError(code, problem, fix) : undefined;
 }
 
 /** Whether the store cannot be used as it is set up, so that waiting and retrying are useless. */

@@ -1,6 +1,6 @@
 import { ConfigError } from "../errors/errors.ts";
 import { displayPath } from "../platform/paths.ts";
-import { hostAndPort } from "../settings/permissions.ts";
+import { hostAndPort } from "../platform/transport.ts";
 import { EnvVault } from "./env_vault.ts";
 import { type OpenedStore, StoreVault } from "./store_vault.ts";
 import { memoryVault, OWN_PLACE, type StoredSession, type Vault } from "./vault.ts";

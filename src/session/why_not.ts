@@ -1,6 +1,6 @@
 /** Says why a call finds no token to use or refresh. */
 import type { Advice } from "../errors/advice.ts";
-import { spanText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 import { type AuthError, sentenceOf, SessionExpiredError } from "../errors/errors.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { portalName } from "./portal_token.ts";
@@ -52,6 +52,6 @@ function whyNone({ configuration: { settings }, notices }: StoredSession, vault:
 
 function expiryText(expiresAt: number | undefined, now: number): string {
   if (expiresAt === undefined) return "has an unknown expiry";
-  const span = spanText(Math.abs(now - expiresAt));
+  const span = durationText(Math.abs(now - expiresAt));
   return now < expiresAt ? `expires in ${span}` : `expired ${span} ago`;
 }

@@ -1,15 +1,14 @@
-import { throwIfBug } from "../errors/bug.ts";
 import { systemWords } from "../errors/cause.ts";
-import { ConfigError, missingPermission } from "../errors/errors.ts";
+import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
 import {
+  foldersOf,
   mayRead,
   missingFolderPermission,
   realPath,
-  resolvedPath,
   unlessMissing,
 } from "../platform/file_info.ts";
-import { folderOf, shortPath } from "../platform/paths.ts";
+import { folderOf } from "../platform/paths.ts";
 import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
@@ -223,36 +222,18 @@ export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
-/**
- * Lists the folders that must be readable and writable to use a file. For a link, these are the
- * folders of the link and of its target.
- */
-export function foldersOf(path: string): string[] {
-  return [...new Set([folderOf(path), folderOf(resolvedPath(path))])];
-}
+const MEMORY_ONLY =
+  "; or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
 
 /**
- * Returns the error for a missing permission to read or write a file; `undefined` if Deno grants
- * both. Deno may prompt at this point, so that no password is sent for a session that cannot be
- * saved.
- *
- * @param command The command that grants all permissions. By default, the message contains the flag
- * for writing.
- * @param isReadable Whether the permission to read the file was granted.
+ * Returns the error for a missing permission to write a file; `undefined` if Deno grants it. Deno
+ * may prompt at this point, so that no password is sent for a session that cannot be saved.
  */
-export function missingFilePermission(
-  path: string,
-  command?: () => string,
-  isReadable = true,
-): ConfigError | undefined {
+export function missingFilePermission(path: string): ConfigError | undefined {
   const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
-  if (isReadable && state === "granted") return undefined;
-  const flag = `--allow-${isReadable ? "write" : "read"}=${shortPath(folder)}`;
-  const run = command ? `run: ${command()}` : `add ${flag} to the command`;
-  const otherwise =
-    "or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
-  return missingPermission(`keep the session in ${path}`, flag, `${run}; ${otherwise}`);
+  if (state === "granted") return undefined;
+  return missingFolderPermission(`keep the session in ${path}`, path, ["write"], MEMORY_ONLY);
 }
 
 /**
@@ -304,10 +285,8 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   if (error instanceof ConfigError) return error;
   throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
-    const flag = `--allow-read=${shortPath(path)}`;
-    return verb === "read"
-      ? missingPermission(`read ${path}`, flag, `add ${flag} to the command`)
-      : missingFolderPermission(`write ${path}`, path);
+    const names = verb === "read" ? ["read"] as const : undefined;
+    return missingFolderPermission(`${verb} ${path}`, path, names, MEMORY_ONLY);
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);

@@ -1,5 +1,4 @@
-import { throwIfBug } from "../errors/bug.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../platform/file_info.ts";
 import {

@@ -197,9 +197,6 @@ export const ENDPOINT_NAMES = [
   "providerDomain",
 ] as const satisfies readonly SettingName[];
 
-/** The port of a store (`redis:`, `rediss:`) whose address contains no port. */
-export const STORE_PORT = "6379";
-
 /** The environment variable of each setting. */
 export const VARIABLES = Object.fromEntries(
   SETTING_NAMES.map((name) => [name, SETTING_RULES[name].variable]),

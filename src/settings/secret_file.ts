@@ -2,12 +2,10 @@
  * Reads settings from the environment. A container mounts a secret as a file, so for a setting that
  * is secret, a variable such as `PASSWORD_FILE` may contain the path of a file with the value.
  */
-import { throwIfBug } from "../errors/bug.ts";
 import { systemWords } from "../errors/cause.ts";
-import { ConfigError, missingPermission } from "../errors/errors.ts";
+import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { shortPath } from "../platform/paths.ts";
-import { foldersOf } from "./env_file.ts";
+import { missingFolderPermission } from "../platform/file_info.ts";
 import { SETTING_NAMES, SETTING_RULES, type SettingName, VARIABLES } from "./options.ts";
 import { utf8Text, whyUnreadable } from "./text_file.ts";
 
@@ -69,8 +67,7 @@ function secretIn(path: string, variable: string): string {
     if (error instanceof ConfigError) throw error;
     throwIfBug(error);
     if (error instanceof Deno.errors.NotCapable) {
-      const flag = `--allow-read=${foldersOf(path).map(shortPath).join()}`;
-      throw missingPermission(`read the file in ${variable}`, flag, `add ${flag} to the command`);
+      throw missingFolderPermission(`read the file in ${variable}`, path, ["read"]);
     }
     throw refusal(systemWords(error) ?? "the system refused it");
   }

@@ -1,5 +1,5 @@
 import { type Fix, fixText } from "../errors/advice.ts";
-import { durationText, timeText } from "../errors/amounts.ts";
+import { durationText } from "../errors/amounts.ts";
 import { displayPath } from "../platform/paths.ts";
 import type { SessionStatus } from "../session/status.ts";
 import { storeText } from "../session/vault.ts";
@@ -134,4 +134,13 @@ export function nextStep(status: SessionStatus): Fix {
   return isPortal
     ? `copy a new portal string${at(portal)}${when} (it cannot be refreshed)`
     : ["run ", { call: "login" }, `${when} (it cannot be refreshed)`];
+}
+
+/**
+ * Formats a time to the minute, in UTC so that a saved notebook does not depend on the time zone.
+ */
+function timeText(date: Date): string {
+  return Number.isNaN(date.getTime())
+    ? "an unknown time"
+    : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

@@ -198,7 +198,7 @@ Deno.test("the permissions check prints the necessary flags, and reports a missi
       const { fix, message } = checks.find(({ name }) => name === "permissions");
       console.log(fix === undefined ? message : message + "\\n" + fix);
       console.log(JSON.stringify(checks.filter(({ level }) => level === "fail")));`;
-    const env = { NO_PROXY: "127.0.0.1" };
+    const env = { NO_PROXY: "127.0.0.1", HTTP_PROXY: "http://127.0.0.1:9" };
     const [line = ""] = (await runScript(script, { cwd, env, flags: ["-A"] })).stdout.split("\n");
     const hosts = [sandbox.authUrl, sandbox.apiUrl].map((url) => new URL(url).host).join();
     // Tests of the documented permissions run a script with these flags.

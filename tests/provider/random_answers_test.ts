@@ -36,10 +36,11 @@ const REFUSAL = {
 const HEADERS = ["x-amzn-errortype", "x-request-id", "retry-after", "date", "location"];
 const VALUES = ["-1", "1e9", "Wed, 01 Jan 2031 00:00:00 GMT", "a#b:c#d", "https://a.example/"];
 
-/** A secret, a part of it or its base64, alone or in a longer text. */
+/** A secret or its base64, alone or in a longer text. */
 function echo(secrets: string[]): fc.Arbitrary<string> {
   const spelled = secrets.flatMap((secret) => [
-    ...[secret, secret.slice(3, 20), new TextEncoder().encode(secret).toBase64()],
+    secret,
+    new TextEncoder().encode(secret).toBase64(),
   ]);
   return fc.tuple(fc.constantFrom("", "bad input ", "{", "https://"), fc.constantFrom(...spelled))
     .map((parts) => parts.join(""));

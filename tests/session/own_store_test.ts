@@ -1,6 +1,6 @@
 /** Sessions in a store that the program provides. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import type { Session, SessionRecord, SessionStatus } from "../../mod.ts";
+import type { ConfigError, Session, SessionRecord, SessionStatus } from "../../mod.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import {
   type Portless,
@@ -107,6 +107,18 @@ Deno.test("the error for a store that cannot be read contains no text from its d
     await world.another().login();
     assertEquals(await call(one), 200);
     assertEquals(codes(one.status()), []);
+  }));
+
+Deno.test("the error of a store from another copy of this module keeps its code and its fix", () =>
+  sharing(async ({ table, one }) => {
+    const theirs = { code: "PERMISSION", problem: "--allow-net is missing", fix: "add it" };
+    table.onRead = table.onLock = () => {
+      throw Object.assign(new Error("theirs"), theirs);
+    };
+    for (const attempt of [call(one), one.refresh(), one.login()]) {
+      const { name, code, problem, fix } = await rejection(attempt) as ConfigError;
+      assertEquals([name, { code, problem, fix }], ["ConfigError", theirs]);
+    }
   }));
 
 Deno.test("a store may throw an error whose properties cannot be read", () =>

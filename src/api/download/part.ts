@@ -1,7 +1,7 @@
 /** The file that a download writes to until the download is complete. */
 import { isStrongTag, NO_VERSION, type Version } from "./version.ts";
 import { fileExists, isFolder, notAFile } from "../save_errors.ts";
-import { throwIfBug } from "../../errors/bug.ts";
+import { throwIfBug } from "../../errors/errors.ts";
 import { checksum } from "../../platform/checksum.ts";
 import { closeLocked } from "../../platform/lock.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";

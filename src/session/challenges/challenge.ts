@@ -1,9 +1,7 @@
 /** The further steps of a login, as users see them. */
 import type { ChallengeAsk } from "../../provider/challenges.ts";
-import { brand } from "../../errors/brand.ts";
-import { AuthError } from "../../errors/classes.ts";
-import type { ChallengeErrorCode } from "../../errors/codes.ts";
-import { type Fix, fixText } from "../../errors/advice.ts";
+import { AuthError, type ChallengeErrorCode } from "../../errors/errors.ts";
+import type { Fix } from "../../errors/advice.ts";
 import type { Secret } from "../../platform/secret.ts";
 import { printable } from "../../errors/escape.ts";
 
@@ -120,28 +118,14 @@ export function keyText(key: AuthenticatorKey): string {
  * notebook and a terminal prompt for the answer; a program passes `login({ onChallenge })`.
  */
 export class ChallengeError extends AuthError {
-  static {
-    brand(this, "ChallengeError");
-  }
-
   /** The cause, for programs: see {@linkcode ChallengeErrorCode}. */
   declare readonly code: ChallengeErrorCode;
   /** The step, and what an answer must contain. */
   readonly challenge: Challenge;
 
-  private constructor(code: ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge) {
-    super(code, problem, fixText(fix));
+  /** @ignore */
+  constructor(code: ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge) {
+    super(code, problem, fix);
     this.challenge = challenge;
   }
-}
-
-/**
- * Makes the error for a step. The public class has a private constructor, so this function calls
- * the constructor.
- */
-export function challengeError(
-  ...given: [ChallengeErrorCode, problem: string, fix: Fix, challenge: Challenge]
-): ChallengeError {
-  const Made = ChallengeError as unknown as new (...made: typeof given) => ChallengeError;
-  return new Made(...given);
 }

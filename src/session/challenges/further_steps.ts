@@ -2,13 +2,7 @@
  * Takes the further steps of a login. A program or a person answers each step. `challenge.ts` has the
  * types that users see; `step.ts` handles a single step.
  */
-import {
-  type Answers,
-  type Challenge,
-  type ChallengeError,
-  challengeError,
-  keyText,
-} from "./challenge.ts";
+import { type Answers, type Challenge, ChallengeError, keyText } from "./challenge.ts";
 import type { LoginResult, LoginSupport, PasswordLogin } from "./login_result.ts";
 import { answerStep, LOGIN_AGAIN, type Step, stepOf, stepProblem, withNeededKey } from "./step.ts";
 import {
@@ -158,13 +152,13 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
 function unanswerable(step: Step): ChallengeError {
   const { problem, fix = "" } = elsewhere(step.challenge.name);
   const whole = `Cannot log in: ${stepProblem(step)}, and ${problem}`;
-  return challengeError(step.code, whole, fix, step.challenge);
+  return new ChallengeError(step.code, whole, fix, step.challenge);
 }
 
 /** Makes the error for a step if no prompt is possible. */
 function unasked(step: Step): ChallengeError {
   const problem = `Cannot log in: ${stepProblem(step)}`;
-  return challengeError(step.code, problem, [
+  return new ChallengeError(step.code, problem, [
     "run ",
     { call: "login" },
     " where it can prompt, ",
@@ -176,5 +170,5 @@ function unasked(step: Step): ChallengeError {
 function unanswered(step: Step): ChallengeError {
   const problem = `Cannot log in: ${stepProblem(step)}, and no answer was given`;
   const fix = [...LOGIN_AGAIN, { inProgram: ", or pass onChallenge" }];
-  return challengeError(step.code, problem, fix, step.challenge);
+  return new ChallengeError(step.code, problem, fix, step.challenge);
 }

@@ -2,8 +2,7 @@ import {
   type Answers,
   type AuthenticatorKey,
   type Challenge,
-  type ChallengeError,
-  challengeError,
+  ChallengeError,
   HiddenKey,
 } from "./challenge.ts";
 import { type LoginResult, loginResult, type PasswordLogin } from "./login_result.ts";
@@ -117,7 +116,7 @@ function stepAgain(step: Step, result: SendResult): Step {
   const next = { ...step, challenge: again, session, code };
   if (attempt < MAX_ATTEMPTS) return next;
   const problem = `Cannot log in: ${stepProblem(next)}, for the third time in a row`;
-  throw challengeError(code, problem, LOGIN_AGAIN, challenge);
+  throw new ChallengeError(code, problem, LOGIN_AGAIN, challenge);
 }
 
 /**
@@ -148,7 +147,7 @@ function tooManySteps(): ProviderError {
 
 /** Makes the error for a step that can no longer be answered. */
 function expired({ challenge }: Step, why: string): ChallengeError {
-  return challengeError(
+  return new ChallengeError(
     "CHALLENGE_EXPIRED",
     `Cannot log in: the step ${challenge.name} can no longer be answered (${why})`,
     LOGIN_AGAIN,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { MOD_URL, outputOf, runScript } from "../../support/child_deno.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
-import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
+import { DOCUMENTS } from "../../support/documented_flags.ts";
 import { examplesIn, SOURCES } from "../../support/examples.ts";
 import { lackOfPrograms } from "../../support/needs.ts";
 import { writeEnv } from "../../support/sandbox_env.ts";
@@ -79,22 +79,4 @@ Deno.test("every exported function has an example in its docstring", async () =>
     kind === "function" && !jsDoc?.tags?.some(({ kind }) => kind === "example")
   );
   assertEquals(without.map(([name]) => name), []);
-});
-
-Deno.test("the docstrings of the code types describe each error code", () => {
-  const described = (path: string, type: string) => {
-    const [, doc = "", union = ""] =
-      new RegExp(`/\\*\\*((?:(?!\\*/)[^])*?)\\*/\\nexport type ${type} =([^;]*);`)
-        .exec(documentText(path)) ?? [];
-    const text = doc.replaceAll(/\n \* ? ?/g, " ").replaceAll(/\s+/g, " ");
-    const meanings = [...text.matchAll(/- `(\w+)`: (.*?)(?= - `|$)/g)].map(([, code, said]) =>
-      [code ?? "", (said ?? "").trim()] as const
-    );
-    const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code = ""]) => code);
-    assertEquals(meanings.map(([code]) => code), codes, type);
-    return Object.fromEntries(meanings);
-  };
-  for (const owner of ["Config", "Provider", "Challenge", "Api", "SessionExpired"]) {
-    described("src/errors/codes.ts", `${owner}ErrorCode`);
-  }
 });

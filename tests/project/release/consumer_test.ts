@@ -1,5 +1,4 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { pathToFileURL } from "node:url";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { lackOf, testNeeding } from "../../support/needs.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
@@ -13,25 +12,6 @@ const WAYS: [string, () => Source | Promise<Source>, string[]][] = [
   ["by URL", fromUrl, ["/mod.js"]],
   ["from a registry", npmPackage, [`/${PACKAGE.name}`, `/${PACKAGE.name}/package.tgz`]],
 ];
-
-Deno.test("instanceof recognizes errors of the source and of each copy of the released file", async () => {
-  await using source = fromPath();
-  await asConsumer(source, async ({ deno }) => {
-    const released = pathToFileURL(source.specifiers.mod).href;
-    const script = `
-      import * as a from ${JSON.stringify(import.meta.resolve("../../../mod.ts"))};
-      import * as b from ${JSON.stringify(released)};
-      import * as c from ${JSON.stringify(`${released}?copy`)};
-      for (const { createSession } of [a, b, c]) {
-        const error = await createSession({ envFile: false }).accessToken().catch((error) => error);
-        console.log([a, b, c].map(({ AuthError, SessionExpiredError, ConfigError }) =>
-          [AuthError, SessionExpiredError, ConfigError].map((each) => error instanceof each ? 1 : 0).join("")
-        ).join(" "));
-      }`;
-    const { stdout, stderr } = await deno(["run", "--allow-env", "--allow-read"], script);
-    assertEquals([stdout, stderr], ["110 110 110\n".repeat(3), ""]);
-  });
-});
 
 const noNpm = await lackOf("npm", "--version");
 

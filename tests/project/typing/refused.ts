@@ -4,10 +4,9 @@
  */
 import {
   accessToken,
-  AuthError,
   authFetch,
   computeSecretHash,
-  ConfigError,
+  type ConfigError,
   configure,
   createSession,
   doctor,
@@ -68,10 +67,6 @@ status().state === "refreshing";
 status().accessTokenExpiresAt.getTime();
 // @ts-expect-error -- a promise has no state
 login().state;
-// @ts-expect-error -- only this module makes its errors
-new AuthError("NO_SESSION", "problem", "fix");
-// @ts-expect-error -- only this module makes its errors
-new ConfigError("INVALID_SETTING", "problem", "fix");
 declare const error: ConfigError;
 // @ts-expect-error -- the code belongs to another class
 error.code === "TIMEOUT";

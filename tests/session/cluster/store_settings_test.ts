@@ -19,7 +19,7 @@ const CASES: [what: string, options: SessionOptions, message: RegExp, code?: str
   [
     "a store host that is not permitted",
     { store: "rediss://store.example" },
-    /: --allow-net=store.example:6379 is missing; run: deno run .*store.example/,
+    /: --allow-net=store.example:6379 is missing; add/,
     "PERMISSION",
   ],
 ];

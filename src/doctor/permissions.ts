@@ -1,12 +1,13 @@
-import { foldersOf } from "./env_file.ts";
 import { mayUseVariable } from "../platform/environment.ts";
+import { foldersOf } from "../platform/file_info.ts";
 import { shortPath } from "../platform/paths.ts";
-import { ENV_FILE_VARIABLE, STORE_PORT, VARIABLES } from "./options.ts";
-import { secretFiles } from "./secret_file.ts";
-import type { Settings } from "./settings.ts";
+import { hostAndPort } from "../platform/transport.ts";
+import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
+import { secretFiles } from "../settings/secret_file.ts";
+import type { Settings } from "../settings/settings.ts";
 
 /** A permission that a script needs. */
-export interface NeededPermission {
+interface NeededPermission {
   readonly flag: string;
   /** Whether the permission is granted without a prompt. */
   readonly granted: boolean;
@@ -50,25 +51,12 @@ export function neededPermissions(settings: Settings): NeededPermission[] {
   return needed;
 }
 
-/** Returns the command that runs a script with all permissions that it needs. */
-export function scriptCommand(settings: Settings): string {
-  const flags = neededPermissions(settings).map(({ flag }) =>
-    /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag
-  );
+/** Returns the command that runs a script with these permissions. */
+export function scriptCommand(needed: readonly NeededPermission[]): string {
+  const flags = needed.map(({ flag }) => /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag);
   return `deno run ${flags.join(" ")} script.ts`;
 }
 
 function isGranted(permission: Deno.PermissionDescriptor): boolean {
   return Deno.permissions.querySync(permission).state === "granted";
-}
-
-/** Whether this process may send requests to a host. Deno may prompt for the permission. */
-export function mayReach(url: URL): boolean {
-  return Deno.permissions.requestSync({ name: "net", host: hostAndPort(url) }).state === "granted";
-}
-
-/** Returns host and port of an address, including a default port. */
-export function hostAndPort({ hostname, port, protocol }: URL): string {
-  const usual = protocol === "http:" ? "80" : protocol === "https:" ? "443" : STORE_PORT;
-  return `${hostname}:${port || usual}`;
 }

@@ -59,8 +59,7 @@ export class CallErrors {
       retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
       requestId: id ? secrets.quote(id, 80) : undefined,
       body: text && isText(text) ? secrets.removeFrom(text, MAX_BODY_LENGTH) : undefined,
-      // The help for a status assumes that the token was sent.
-      topic: response && detourOf(response) ? code : undefined,
+      hadToken: !(response && detourOf(response)),
       cause,
     });
   }

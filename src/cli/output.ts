@@ -97,8 +97,8 @@ export function report(error: unknown, json: boolean, isTyped = false): number {
   if (!("code" in error)) return USAGE;
   const isOver = error instanceof AuthError &&
     ["SessionExpiredError", "ChallengeError"].includes(CODES[error.code]);
-  // A 401 of a server that did not receive the token has another topic.
-  const isRefused = error instanceof ApiError && "topic" in error && error.topic === "401";
+  const isRefused = error instanceof ApiError && error.code === "API_STATUS" &&
+    error.status === 401 && error.hadToken;
   // A job must not send a refused password again at each run, which would lock the account.
   const isHopeless = ACCOUNT_REFUSED.has(error.code) && !isTyped;
   return isOver || isRefused || isHopeless ? LOGIN_NEEDED : FAILED;

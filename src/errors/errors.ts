@@ -119,13 +119,7 @@ export class ProviderError extends AuthError {
   }
 }
 
-type ApiErrorDetails =
-  & Pick<ApiError, "method" | "url">
-  & Partial<Fields<ApiError>>
-  & {
-    /** The entry of `platform-auth explain`. Default: the status. */
-    readonly topic?: string | undefined;
-  };
+type ApiErrorDetails = Pick<ApiError, "method" | "url"> & Partial<Fields<ApiError>>;
 
 /** The API refused a call, or its response is incomplete or cannot be used. */
 export class ApiError extends AuthError {
@@ -147,12 +141,20 @@ export class ApiError extends AuthError {
    * by `[secret]`.
    */
   declare readonly body?: unknown;
+  /**
+   * Whether the server that responded received the token: `false` after a redirect to another
+   * origin. Not enumerable.
+   */
+  declare readonly hadToken: boolean;
 
   /** @ignore */
   constructor(code: ApiErrorCode, problem: string, fix: Fix, details: ApiErrorDetails) {
-    const { cause, body, topic = `${details.status}`, ...fields } = details;
-    super(code, problem, fix, cause, code === "API_STATUS" ? topic : undefined);
+    const { cause, body, hadToken = true, ...fields } = details;
+    // The help for a status assumes that the token was sent.
+    const topic = code === "API_STATUS" && hadToken ? `${fields.status}` : undefined;
+    super(code, problem, fix, cause, topic);
     Object.assign(this, fields);
+    Object.defineProperty(this, "hadToken", { value: hadToken });
     if (body !== undefined) Object.defineProperty(this, "body", { value: body });
   }
 }

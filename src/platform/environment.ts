@@ -41,12 +41,6 @@ export function inheritedVariable(name: string): string | undefined {
   return change !== undefined && text === change.value ? change.replaced : text;
 }
 
-/** Lists all variables by name, or none if reading them would need a permission prompt. */
-export function allVariables(): string[] {
-  const { state } = Deno.permissions.querySync({ name: "env" });
-  return state === "granted" ? Object.keys(Deno.env.toObject()) : [];
-}
-
 /** Whether a variable may be read and set without a permission prompt. */
 export function mayUseVariable(name: string): boolean {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";

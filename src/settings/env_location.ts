@@ -170,7 +170,7 @@ export function searchAbove(here: string): FoundAbove {
 }
 
 /** Whether a folder, given with a separator at the end, is the root of a project. */
-export function isProjectRoot(folder: string): boolean {
+function isProjectRoot(folder: string): boolean {
   return [".git", "deno.json", "deno.jsonc"].some((name) => infoAt(folder + name));
 }
 

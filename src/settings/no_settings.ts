@@ -14,17 +14,11 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
   const { file, foreignFiles: [foreign], location: { path, kind, searched }, tokenFile } = settings;
   if (foreign) return foreign;
   if (path === undefined || file.exists || tokenFile === undefined) return undefined;
-  if (hasRequired(settings)) return undefined;
+  const required = SETTING_NAMES.filter((name) => SETTING_RULES[name].required);
+  if (required.every((name) => settings.origin(name) !== undefined)) return undefined;
   if (kind !== "named") return nothingFound(searched);
   const problem = `${path} was specified as the .env file, but it does not exist`;
   return { problem, fix: "check the path" };
-}
-
-/** Whether all settings that a request to the provider needs are set. */
-export function hasRequired(settings: Settings): boolean {
-  return SETTING_NAMES.every((name) =>
-    !SETTING_RULES[name].required || settings.origin(name) !== undefined
-  );
 }
 
 /** Returns the fix for a call that finds neither settings nor a session. */

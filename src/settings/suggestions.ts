@@ -1,31 +1,15 @@
 /** Suggests what was probably meant if a setting is missing or odd, for `doctor()` and `init`. */
 import type { Advice } from "../errors/advice.ts";
 import { editsBetween } from "../errors/closest.ts";
-import { allVariables } from "../platform/environment.ts";
-import { infoAt, mayRead } from "../platform/file_info.ts";
-import { foldersUp, withoutSlash, workingFolder } from "../platform/paths.ts";
-import { type EnvSnapshot, readEnvFile } from "./env_file.ts";
-import { isOfAnotherUser, isProjectRoot, ownEnvFile } from "./env_location.ts";
-import { hasRequired } from "./no_settings.ts";
-import {
-  ENV_FILE_VARIABLE,
-  SETTING_NAMES,
-  SETTING_RULES,
-  type SettingName,
-  VARIABLES,
-} from "./options.ts";
+import { SETTING_NAMES, SETTING_RULES, type SettingName, VARIABLES } from "./options.ts";
 import type { Settings } from "./settings.ts";
 
 /** Returns all suggestions. */
 export function suggestionsOn(settings: Settings): Advice[] {
-  return [
-    ...halfPair(settings),
-    ...misspelled(settings),
-    ...unusedFile(settings),
-  ];
+  return [...halfPair(settings), ...misspelled(settings)];
 }
 
-/** Returns the lines and variables that were probably meant as settings. */
+/** Returns the lines that were probably meant as settings. */
 export function misspelled(settings: Settings): Advice[] {
   return [...cutValues(settings), ...nearNames(settings), ...colonLines(settings)];
 }
@@ -71,7 +55,7 @@ function cutValues(settings: Settings): Advice[] {
 }
 
 /**
- * Names that other tools use, reduced as by `plainName()`. They are looked for only in the `.env`.
+ * Names that other tools use, reduced as by `plainName()`.
  */
 const LIKELY: Readonly<Record<string, SettingName>> = {
   CLIENTID: "clientId",
@@ -98,83 +82,28 @@ function colonLines(settings: Settings): Advice[] {
 }
 
 /**
- * Finds names that resemble the name of an unset setting. Underscores and case are ignored. In the
- * `.env`, up to two letters may differ; in the environment, which has many other names, all letters
- * must match.
+ * Finds names in the `.env` that resemble the name of an unset setting: without underscores and case,
+ * up to two letters may differ.
  */
 function nearNames(settings: Settings): Advice[] {
   const known: readonly string[] = Object.values(VARIABLES);
-  const unset = SETTING_NAMES.filter((name) => settings.origin(name) === undefined)
-    .map((name) => ({ name, plain: plainName(VARIABLES[name]) }));
-  const places = [
-    { place: "the .env", names: [...settings.file.values.keys()], most: 2 },
-    { place: "the environment", names: allVariables(), most: 0 },
-  ];
+  const unset = SETTING_NAMES.filter((name) => settings.origin(name) === undefined);
   const found = new Map<SettingName, Advice>();
-  for (const { place, names, most } of places) {
-    for (const given of names) {
-      if (known.includes(given)) continue;
-      const plain = plainName(given);
-      const about = unset.find((each) =>
-        plain === each.plain ||
-        (most > 0 && (LIKELY[plain] === each.name || editsBetween(plain, each.plain) <= most))
-      )?.name;
-      if (about === undefined || found.has(about)) continue;
-      found.set(about, {
-        problem: `${place} has ${given}, which is not a setting (did you mean ${
-          VARIABLES[about]
-        }?)`,
-        fix: "correct the name",
-      });
-    }
+  for (const given of settings.file.values.keys()) {
+    if (known.includes(given)) continue;
+    const plain = plainName(given);
+    const about = unset.find((name) =>
+      LIKELY[plain] === name || editsBetween(plain, plainName(VARIABLES[name])) <= 2
+    );
+    if (about === undefined || found.has(about)) continue;
+    const problem = `the .env has ${given}, which is not a setting (did you mean ${
+      VARIABLES[about]
+    }?)`;
+    found.set(about, { problem, fix: "correct the name" });
   }
   return [...found.values()];
 }
 
 function plainName(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "");
-}
-
-/** Finds a `.env` with settings that is not used here, if required settings are missing. */
-function unusedFile(settings: Settings): Advice[] {
-  const { file, location: { path, kind, searched } } = settings;
-  if (kind === "named" || hasRequired(settings) || hasSettings(file)) return [];
-  const other = otherFiles().find((each) => each !== path && hasSettings(readEnvFile(each)));
-  if (other === undefined) return [];
-  const why = kind === "new" ? whyNotSearched(searched) : `${path} is nearer`;
-  return [{
-    problem: `${other} has settings, but is not used here: ${why}`,
-    fix: ["to use it, ", {
-      inProgram: `set ${ENV_FILE_VARIABLE} to its path`,
-      inTerminal: `pass it with --env-file, or set ${ENV_FILE_VARIABLE} to its path`,
-    }],
-  }];
-}
-
-/** Whether a file has settings that other programs do not use. */
-function hasSettings({ values }: EnvSnapshot): boolean {
-  return SETTING_NAMES.some((name) =>
-    name !== "username" && name !== "password" && values.has(VARIABLES[name])
-  );
-}
-
-/**
- * Lists the `.env` files above the working folder, even above the project root, and the user's own.
- */
-function otherFiles(): string[] {
-  const above = [...foldersUp(workingFolder() ?? "/")].slice(1).map((folder) => `${folder}.env`);
-  return [...above, ownEnvFile()].filter((path) => path !== undefined)
-    // A file that Deno would prompt for is skipped: a suggestion is not worth a permission prompt.
-    .filter(mayRead)
-    .filter((path) => {
-      const info = infoAt(path);
-      return info?.isFile === true && !isOfAnotherUser(info);
-    });
-}
-
-function whyNotSearched(searched: readonly string[]): string {
-  const last = searched.at(-1) ?? "";
-  return isProjectRoot(last)
-    ? `it is above the project root ${withoutSlash(last)}`
-    : "no folder from here up is a project root, with .git or deno.json";
 }

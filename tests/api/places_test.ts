@@ -2,7 +2,14 @@ import { assertEquals, assertMatch } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { frozen, makePipe, noFreezing } from "../support/disks.ts";
-import { type Lack, needing, NO_SHELL, NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import {
+  type Lack,
+  needing,
+  NO_SHELL,
+  NOT_ON_WINDOWS,
+  ROOT_ONLY,
+  subject,
+} from "../support/needs.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 
 interface Place {
@@ -112,6 +119,13 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
     ["a file that this user cannot write", noFreezing, async (path, use) => {
       await Deno.writeTextFile(path, "mine");
       await frozen(path, use);
+    }],
+    ["a file of another user", ROOT_ONLY, async (path, use) => {
+      await Deno.writeTextFile(path, "mine");
+      await Deno.chown(path, 1, 1);
+      await use();
+      if (path.endsWith("note")) return;
+      assertEquals([Deno.statSync(path).uid, Deno.readTextFileSync(path)], [1, "mine"]);
     }],
     ["another name of a file", undefined, async (path, use) => {
       await Deno.writeTextFile(`${path}.2`, "mine");

@@ -1,6 +1,6 @@
-/** Messages about missing settings list the searched folders; doctor() also finds an unused `.env`. */
+/** Messages about missing settings list the searched folders. */
 import { join } from "node:path";
-import { assert, assertStringIncludes } from "@std/assert";
+import { assertStringIncludes } from "@std/assert";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
 const SETTINGS = "AUTH_URL=https://provider.example\nAPP_CLIENT_ID=a\n";
@@ -61,40 +61,6 @@ Deno.test("without a .env, every message contains the searched folders and the n
     }
   }));
 
-const places = [
-  ["above the project root", "project/.git", "it is above the project root "],
-  ["in a parent folder outside any project", "project", "no folder from here up is a project"],
-] as const;
-for (const [what, folder, why] of places) {
-  Deno.test(`doctor() mentions a .env ${what}, which is not used`, () =>
-    inFolder(async (root) => {
-      await Deno.mkdir(`${root}/${folder}`, { recursive: true });
-      await Deno.writeTextFile(`${root}/.env`, SETTINGS);
-      const found = await messagesIn(`${root}/project`);
-      const path = join(root, ".env");
-      const end = folder === "project" ? why : why + join(root, "project");
-      const sentence = `${path} has settings, but is not used here: ${end}`;
-      assertStringIncludes(found.doctor, sentence);
-      assertStringIncludes(found.login, "no .env was found in ");
-    }));
-}
-
-Deno.test("an unused .env is mentioned only if it has settings that are missing", () =>
-  inFolder(async (root) => {
-    await Deno.mkdir(`${root}/sub`);
-    await Deno.writeTextFile(`${root}/.env`, "DATABASE_URL=x\nUSERNAME=db\nPASSWORD=db\n");
-    const found = await messagesIn(`${root}/sub`);
-    assert(!found.doctor.includes("not used"), found.doctor);
-    await Deno.writeTextFile(`${root}/.env`, SETTINGS);
-    const { doctor } = await messagesIn(`${root}/sub`, {
-      AUTH_URL: "https://127.0.0.1:9",
-      APP_CLIENT_ID: "a",
-      APP_CLIENT_SECRET: "",
-      USER_POOL_ID: "b",
-    });
-    assert(!doctor.includes("not used"), doctor);
-  }));
-
 Deno.test("login() reports a path in AUTH_ENV_FILE that does not exist", () =>
   inFolder(async (root) => {
     await Deno.writeTextFile(`${root}/.env`, SETTINGS);
@@ -104,16 +70,4 @@ Deno.test("login() reports a path in AUTH_ENV_FILE that does not exist", () =>
       found.login,
       `${path} was specified as the .env file, but it does not exist; set the missing values in `,
     );
-  }));
-
-Deno.test("doctor() says that another program's .env is used instead of the user's own file", () =>
-  inFolder(async (root) => {
-    const config = join(root, "config");
-    await Deno.mkdir(`${config}/platform-auth`, { recursive: true });
-    await Deno.writeTextFile(`${config}/platform-auth/.env`, SETTINGS);
-    await Deno.writeTextFile(`${root}/.env`, "DATABASE_URL=x\n");
-    const { doctor } = await messagesIn(root, { XDG_CONFIG_HOME: config });
-    const own = join(config, "platform-auth", ".env");
-    const near = join(root, ".env");
-    assertStringIncludes(doctor, `${own} has settings, but is not used here: ${near} is `);
   }));

@@ -110,8 +110,10 @@ export async function downloadItems(
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));
   /** Saves items until no items are left. Several workers run this function at once. */
   const work = async () => {
-    for (let next; !(next = await unlessAborted(end.signal, tasks.next())).done;) {
-      await batch.save(next.value);
+    while (true) {
+      const { value: task } = await unlessAborted(end.signal, tasks.next());
+      if (task === undefined) return;
+      await batch.save(task);
     }
   };
   try {

@@ -55,8 +55,11 @@ export class DownloadGroup {
    * @param signal Ends the wait of this download.
    */
   async turn(signal: AbortSignal | undefined): Promise<void> {
-    let waited;
-    do await unlessAborted(signal, waited = this.#pause); while (waited !== this.#pause);
+    let waited: unknown;
+    while (waited !== this.#pause) {
+      waited = this.#pause;
+      await unlessAborted(signal, this.#pause);
+    }
   }
 
   /** Ends the pause when all downloads have ended. */

@@ -7,6 +7,7 @@ import { closeLocked } from "../../platform/lock.ts";
 import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
 import { realPath, unlessMissing } from "../../platform/file_info.ts";
 import { remove, renameOver } from "../../platform/replace_file.ts";
+import { isOfAnotherUser } from "../../settings/env_location.ts";
 
 /** How to treat a file that already exists. */
 export type IfExists = "error" | "keep" | "replace";
@@ -83,6 +84,11 @@ function keptSize(
   throw fileExists(path);
 }
 
+/** Whether a file has no other name, and no other user could read what is written to it. */
+function isOwnFile(info: Deno.FileInfo): boolean {
+  return info.isFile && (info.nlink ?? 1) <= 1 && !isOfAnotherUser(info);
+}
+
 /**
  * Opens and locks the part that all downloads of one address share.
  *
@@ -94,7 +100,7 @@ function openLocked(part: string): Deno.FsFile | "busy" | "unusable" {
     let file: Deno.FsFile | undefined;
     try {
       const named = infoOf(part);
-      if (named && (!named.isFile || (named.nlink ?? 1) > 1)) return "unusable";
+      if (named && !isOwnFile(named)) return "unusable";
       file = open(part, { create: true });
       const isLocked = file.tryLockSync(true);
       // Between the open and the lock, another download may have renamed this file to the target.

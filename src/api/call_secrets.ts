@@ -32,9 +32,12 @@ export class CallSecrets {
 
   /** Returns the beginning of a body without secrets, parsed if it is JSON. */
   removeFrom(body: string, maxLength: number): unknown {
-    const shown = withoutSecrets(body, this.#all()).slice(0, maxLength);
-    const json = parsedJson(shown);
-    return json === undefined ? shown : json;
+    const json = parsedJson(body);
+    // JSON is written again, because an escaped character could hide a secret.
+    const text = json === undefined ? body : JSON.stringify(json);
+    const shown = withoutSecrets(text, this.#all()).slice(0, maxLength);
+    const value = parsedJson(shown);
+    return value === undefined ? shown : value;
   }
 
   #all(): Secret[] {

@@ -240,6 +240,11 @@ const repeated: [what: string, echo: (token: string) => string, body: unknown][]
     { error: "bad day", seen: "bearer [secret]", days: [1, null] },
   ],
   ["in a JSON name", (token) => JSON.stringify({ [token]: [token] }), { "[secret]": ["[secret]"] }],
+  [
+    "with escaped characters",
+    (token) => `["\\u${token.charCodeAt(0).toString(16).padStart(4, "0")}${token.slice(1)}"]`,
+    ["[secret]"],
+  ],
   ["as a JSON number", () => '{"sig":1234567890}', '{"sig":[secret]}'],
   ["in plain text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
   ["from a header or the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],

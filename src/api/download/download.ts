@@ -6,7 +6,7 @@
 import type { Api } from "../api.ts";
 import { CheckedCall } from "../checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { type IfExists, openPart } from "./part.ts";
+import { type IfExists, openPart, type Part } from "./part.ts";
 import { Reports } from "./reports.ts";
 import { onDisk } from "../save_errors.ts";
 import { type DownloadProgress, Transfer } from "./transfer.ts";
@@ -159,7 +159,7 @@ export async function downloadFile(
   const { address, headers, method } = call.request;
   checkRequest(method, headers);
   const canResume = resume && method === "GET";
-  const part = await retry(api.timing, signal, async (count) => {
+  const part = await retry<Part | number>(api.timing, signal, async (count) => {
     const part = await onDisk(file, () => openPart(file, address, ifExists, canResume));
     if (part !== "busy") return { done: part };
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (count - 1), LONGEST_PAUSE_MS);

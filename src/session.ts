@@ -14,7 +14,7 @@ import type { LoginOptions } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
-import { displayPath } from "./platform/paths.ts";
+import { displayPath } from "./files/paths.ts";
 import { inKernel } from "./errors/advice.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";

@@ -1,7 +1,7 @@
 /** Decides which addresses may receive the token. */
 import { fixText } from "../errors/advice.ts";
 import { mayUseVariable } from "../platform/environment.ts";
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 import { isSafeTransport, namesProxy } from "../platform/transport.ts";
 import { whyNoSettings } from "../settings/no_settings.ts";
 import type { Settings } from "../settings/settings.ts";

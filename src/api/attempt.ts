@@ -2,7 +2,7 @@
 import { accessOf } from "./api_access.ts";
 import { safeError } from "./network_error.ts";
 import { methodOf, type PreparedCall } from "./prepared_call.ts";
-import { Stalled } from "../platform/idle.ts";
+import { Stalled } from "./idle.ts";
 import { failureOf, type Log } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
 import type { Tokens } from "../provider/tokens.ts";

@@ -7,7 +7,7 @@ import type { OnSend } from "./prepared_call.ts";
 import { type ApiRequest, requestOf } from "./request.ts";
 import { unlessAborted } from "../platform/abort.ts";
 import { readUpTo } from "../platform/body.ts";
-import { IdleWatch, Stalled } from "../platform/idle.ts";
+import { IdleWatch, Stalled } from "./idle.ts";
 import type { ApiError } from "../errors/errors.ts";
 
 /**

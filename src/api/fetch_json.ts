@@ -4,7 +4,7 @@ import { CheckedCall } from "./checked_call.ts";
 import { isText, strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
-import { idleTimeout, Stalled, WAIT_LONGER } from "../platform/idle.ts";
+import { idleTimeout, Stalled, WAIT_LONGER } from "./idle.ts";
 import { type Attempt, retry } from "../platform/retry.ts";
 import type { Advice } from "../errors/advice.ts";
 import { checkOptions } from "../errors/arguments.ts";

@@ -2,7 +2,7 @@
 import { AuthError, ConfigError, throwIfBug } from "../errors/errors.ts";
 import { causeOf } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
-import { missingFolderPermission } from "../platform/file_info.ts";
+import { missingFolderPermission } from "../files/file_info.ts";
 
 /** Makes the error for a file that cannot be saved. */
 export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {

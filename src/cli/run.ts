@@ -8,7 +8,7 @@ import { UsageError } from "./output.ts";
 import { noSuch, parse, splitAtName } from "./parse.ts";
 import { closest } from "../errors/closest.ts";
 import { setVerbose } from "../platform/log.ts";
-import { pathOfUrl } from "../platform/paths.ts";
+import { pathOfUrl } from "../files/paths.ts";
 
 /**
  * Commands of earlier versions and commands that users know from other programs, with the advice to

@@ -1,7 +1,7 @@
 import { onDisk } from "../api/save_errors.ts";
 import { lockEnvFile, readEnvFile, updateEnvFile } from "../settings/env_file.ts";
-import { ignoreInGit } from "../platform/git.ts";
-import { filePath, fileUrl, folderOf } from "../platform/paths.ts";
+import { ignoreInGit } from "../files/git.ts";
+import { filePath, fileUrl, folderOf } from "../files/paths.ts";
 import { worldOf } from "../platform/world.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { SETTING_RULES, VARIABLES } from "../settings/options.ts";

@@ -10,7 +10,7 @@ import { settingsFault } from "../provider/provider.ts";
 import { Notices } from "../session/notices.ts";
 import { stateOf } from "../session/state.ts";
 import { statusOf } from "../session/status.ts";
-import { openVault } from "../session/vaults.ts";
+import { openVault } from "../session/vaults/open_vault.ts";
 import { type Diagnosis, diagnosisOf } from "../show/diagnosis.ts";
 import { accessText, nextStep } from "../show/status_view.ts";
 import type { Checks, Facts, SessionSnapshot } from "./facts.ts";

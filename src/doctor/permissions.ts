@@ -1,6 +1,6 @@
 import { mayUseVariable } from "../platform/environment.ts";
-import { foldersOf } from "../platform/file_info.ts";
-import { shortPath } from "../platform/paths.ts";
+import { foldersOf } from "../files/file_info.ts";
+import { shortPath } from "../files/paths.ts";
 import { hostAndPort } from "../platform/transport.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 import { secretFiles } from "../settings/secret_file.ts";

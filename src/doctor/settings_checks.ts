@@ -1,4 +1,4 @@
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 import { ENDPOINT_NAMES, SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";

@@ -40,8 +40,8 @@ import {
 import { Queue } from "./queue.ts";
 import { type Heart, type Reason, Refresh, renew } from "./refresh.ts";
 import { isOver, LOGGED_OUT, type SessionState, tokensOf } from "./state.ts";
-import { type Place, placeText, type Vault, type Wait } from "./vault.ts";
-import { openVault } from "./vaults.ts";
+import { type Place, placeText, type Vault, type Wait } from "./vaults/vault.ts";
+import { openVault } from "./vaults/open_vault.ts";
 
 /** Time after which a waiting login or logout cancels the refresh in progress. */
 const LONGEST_REFRESH_MS = 3_000;

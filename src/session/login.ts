@@ -21,7 +21,7 @@ import { type Answerers, takeSteps } from "./challenges/further_steps.ts";
 import { type LoginResult, loginResult, type LoginSupport } from "./challenges/login_result.ts";
 import { printable } from "../errors/escape.ts";
 import { durationText } from "../errors/amounts.ts";
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 
 export type { LoginResult } from "./challenges/login_result.ts";
 

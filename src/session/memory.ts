@@ -19,7 +19,13 @@ import {
   sameLines,
   textOf,
 } from "./stored_tokens.ts";
-import { type Lines, type Lock, placeText, type StoredSession, type Vault } from "./vault.ts";
+import {
+  type Lines,
+  type Lock,
+  placeText,
+  type StoredSession,
+  type Vault,
+} from "./vaults/vault.ts";
 import { accountOf } from "./whose.ts";
 import { whyNot } from "./why_not.ts";
 

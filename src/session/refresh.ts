@@ -12,7 +12,7 @@ import { EARLY_DEADLINE_MS, LOCK_WAIT_SHARE, NO_COOLDOWNS, planFor } from "./pla
 import type { Queue } from "./queue.ts";
 import { SharedWork } from "./shared_work.ts";
 import { isOver, sameRefresh, tokensOf } from "./state.ts";
-import type { Lines, Lock, StoredSession, Vault } from "./vault.ts";
+import type { Lines, Lock, StoredSession, Vault } from "./vaults/vault.ts";
 import { areOfTwoAccounts } from "./whose.ts";
 
 /**

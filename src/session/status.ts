@@ -3,7 +3,7 @@ import { type Notice, noticeOf, type Notices } from "./notices.ts";
 import type { Advice } from "../errors/advice.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
-import type { Place } from "./vault.ts";
+import type { Place } from "./vaults/vault.ts";
 import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";

@@ -5,9 +5,9 @@ import type { Settings } from "../settings/settings.ts";
 import { readPortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readClaims } from "../platform/claims.ts";
-import { checksum } from "../platform/checksum.ts";
+import { checksum } from "../files/checksum.ts";
 import { isNamedIn } from "./whose.ts";
-import type { Lines } from "./vault.ts";
+import type { Lines } from "./vaults/vault.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
 
 /**

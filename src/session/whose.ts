@@ -2,7 +2,7 @@
 import { ConfigError } from "../errors/errors.ts";
 import type { Claims } from "../platform/claims.ts";
 import type { Tokens } from "../provider/tokens.ts";
-import type { Owner } from "./vault.ts";
+import type { Owner } from "./vaults/vault.ts";
 
 /** The account named in the token, if any. */
 export function accountOf(claims: Claims): string | undefined {

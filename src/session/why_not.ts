@@ -5,7 +5,7 @@ import { type AuthError, sentenceOf, SessionExpiredError } from "../errors/error
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { portalName } from "./portal_token.ts";
 import type { SessionState } from "./state.ts";
-import { placeText, type StoredSession, type Vault } from "./vault.ts";
+import { placeText, type StoredSession, type Vault } from "./vaults/vault.ts";
 
 /** Makes the error for a call that finds no token to use or refresh. */
 export function whyNot(session: StoredSession, state: SessionState, vault: Vault): AuthError {

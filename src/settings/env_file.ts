@@ -1,15 +1,15 @@
 import { systemWords } from "../errors/cause.ts";
 import { ConfigError, throwIfBug } from "../errors/errors.ts";
-import { type FileLock, lockBeside, type LockWorld } from "../platform/lock.ts";
+import { type FileLock, lockBeside, type LockWorld } from "../files/lock.ts";
 import {
   foldersOf,
   mayRead,
   missingFolderPermission,
   realPath,
   unlessMissing,
-} from "../platform/file_info.ts";
-import { folderOf } from "../platform/paths.ts";
-import { isInUse, remove, replaceFile } from "../platform/replace_file.ts";
+} from "../files/file_info.ts";
+import { folderOf } from "../files/paths.ts";
+import { isInUse, remove, replaceFile } from "../files/replace_file.ts";
 import { parseEnvText } from "./env_parser.ts";
 import { editEnvText } from "./env_text.ts";
 import { utf8Text, whyUnreadable } from "./text_file.ts";

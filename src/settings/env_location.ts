@@ -1,6 +1,6 @@
 import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { infoAt, mayRead } from "../platform/file_info.ts";
+import { infoAt, mayRead } from "../files/file_info.ts";
 import {
   filePath,
   fileUrl,
@@ -9,7 +9,7 @@ import {
   isUrl,
   pathOfUrl,
   workingFolder,
-} from "../platform/paths.ts";
+} from "../files/paths.ts";
 
 /** The `.env` to use: the file that the user named, the nearest `.env`, or the user's own file. */
 export interface EnvLocation {

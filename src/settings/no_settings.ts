@@ -1,7 +1,7 @@
 /** Says where a `.env` was looked for, for a call that finds neither settings nor a session. */
 import { type Advice, type Fix, fixText } from "../errors/advice.ts";
-import { mayRead } from "../platform/file_info.ts";
-import { folderOf, withoutSlash } from "../platform/paths.ts";
+import { mayRead } from "../files/file_info.ts";
+import { folderOf, withoutSlash } from "../files/paths.ts";
 import { ownEnvFile, searchAbove } from "./env_location.ts";
 import { ENV_FILE_VARIABLE, SETTING_NAMES, SETTING_RULES } from "./options.ts";
 import type { Settings } from "./settings.ts";

@@ -5,7 +5,7 @@
 import { systemWords } from "../errors/cause.ts";
 import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { missingFolderPermission } from "../platform/file_info.ts";
+import { missingFolderPermission } from "../files/file_info.ts";
 import { SETTING_NAMES, SETTING_RULES, type SettingName, VARIABLES } from "./options.ts";
 import { utf8Text, whyUnreadable } from "./text_file.ts";
 

@@ -32,7 +32,7 @@ import {
   VARIABLES,
 } from "./options.ts";
 import { environment } from "../platform/environment.ts";
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
 import { refuseRemoved } from "./removed.ts";
 import { FILE_VARIABLES, settingInEnvironment, variableOf } from "./secret_file.ts";

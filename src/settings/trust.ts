@@ -16,10 +16,10 @@ import {
   type SettingOrigin,
   VARIABLES,
 } from "./options.ts";
-import { checksum } from "../platform/checksum.ts";
+import { checksum } from "../files/checksum.ts";
 import { readClaims } from "../platform/claims.ts";
 import { environment, foreignVariable, inheritedVariable } from "../platform/environment.ts";
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 import { variableOf } from "./secret_file.ts";
 import type { Secret } from "../platform/secret.ts";
 

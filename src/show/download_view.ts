@@ -2,7 +2,7 @@ import type { Download } from "../api/download/download.ts";
 import type { Downloads } from "../api/download/download_all.ts";
 import { AuthError } from "../errors/errors.ts";
 import { bytesText, counted, durationText } from "../errors/amounts.ts";
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 import { displayed } from "./displayable.ts";
 import type { Row, View } from "./view.ts";
 

@@ -1,8 +1,8 @@
 import { type Fix, fixText } from "../errors/advice.ts";
 import { durationText } from "../errors/amounts.ts";
-import { displayPath } from "../platform/paths.ts";
+import { displayPath } from "../files/paths.ts";
 import type { SessionStatus } from "../session/status.ts";
-import { storeText } from "../session/vault.ts";
+import { storeText } from "../session/vaults/vault.ts";
 import { portalText, VARIABLES } from "../settings/options.ts";
 import type { Row, Tone, View } from "./view.ts";
 

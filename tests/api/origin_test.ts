@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { ConfigError, createSession, type SessionOptions } from "../../mod.ts";
-import { displayPath } from "../../src/platform/paths.ts";
+import { displayPath } from "../../src/files/paths.ts";
 import { portless, rejection, signedIn } from "../support/portless.ts";
 
 /** A session on `https://api.example`. `reached` lists every request that was sent. */

@@ -68,6 +68,7 @@ const LAYERS = [
   "src/redis/",
   "src/provider/",
   "src/settings/",
+  "src/files/",
   "src/notebook/",
   "src/platform/",
   "src/errors/",

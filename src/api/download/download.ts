@@ -11,8 +11,8 @@ import { Reports } from "./reports.ts";
 import { onDisk } from "../save_errors.ts";
 import { type DownloadProgress, Transfer } from "./transfer.ts";
 import { onAbort } from "../../platform/abort.ts";
-import { idleTimeout } from "../../platform/idle.ts";
-import { isUrl, pathOfUrl } from "../../platform/paths.ts";
+import { idleTimeout } from "../idle.ts";
+import { isUrl, pathOfUrl } from "../../files/paths.ts";
 import { retry } from "../../platform/retry.ts";
 import { typeError } from "../../errors/errors.ts";
 

@@ -7,7 +7,7 @@ import { checkedItems, type DownloadItems, type Task, withoutQuery } from "./ite
 import { Reports } from "./reports.ts";
 import { isDiskFull } from "../save_errors.ts";
 import type { DownloadProgress } from "./transfer.ts";
-import { idleTimeout } from "../../platform/idle.ts";
+import { idleTimeout } from "../idle.ts";
 import { onAbort, unlessAborted } from "../../platform/abort.ts";
 import { ApiError, AuthError, typeError } from "../../errors/errors.ts";
 

@@ -1,6 +1,6 @@
 /** The items of `downloadAll()`: an address and a file each, checked before anything is sent. */
 import { pathOfFile } from "./download.ts";
-import { filePath, fileUrl } from "../../platform/paths.ts";
+import { filePath, fileUrl } from "../../files/paths.ts";
 import { ConfigError, typeError } from "../../errors/errors.ts";
 
 /**

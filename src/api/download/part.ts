@@ -2,11 +2,11 @@
 import { isStrongTag, NO_VERSION, type Version } from "./version.ts";
 import { fileExists, isFolder, notAFile } from "../save_errors.ts";
 import { throwIfBug } from "../../errors/errors.ts";
-import { checksum } from "../../platform/checksum.ts";
-import { closeLocked } from "../../platform/lock.ts";
-import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
-import { realPath, unlessMissing } from "../../platform/file_info.ts";
-import { remove, renameOver } from "../../platform/replace_file.ts";
+import { checksum } from "../../files/checksum.ts";
+import { closeLocked } from "../../files/lock.ts";
+import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
+import { realPath, unlessMissing } from "../../files/file_info.ts";
+import { remove, renameOver } from "../../files/replace_file.ts";
 import { isOfAnotherUser } from "../../settings/env_location.ts";
 
 /** How to treat a file that already exists. */

@@ -9,7 +9,7 @@ import type { CheckedCall } from "../checked_call.ts";
 import { detourOf } from "../redirects.ts";
 import { onDisk } from "../save_errors.ts";
 import { backoffMs, retryAfterMs } from "../../platform/backoff.ts";
-import { Stalled, WAIT_LONGER } from "../../platform/idle.ts";
+import { Stalled, WAIT_LONGER } from "../idle.ts";
 import { pause } from "../../platform/pauses.ts";
 import { bytesText } from "../../errors/amounts.ts";
 import { type ApiError, UnreachableError } from "../../errors/errors.ts";

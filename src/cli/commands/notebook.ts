@@ -2,8 +2,8 @@ import { relative } from "node:path";
 import type { Answer, Given } from "../command.ts";
 import { UsageError } from "../output.ts";
 import { type Release, release } from "../release.ts";
-import { filePath, fileUrl, folderOf } from "../../platform/paths.ts";
-import { infoAt } from "../../platform/file_info.ts";
+import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
+import { infoAt } from "../../files/file_info.ts";
 import { saveError } from "../../api/save_errors.ts";
 import { ConfigError } from "../../errors/errors.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { renameOver } from "../../../src/platform/replace_file.ts";
+import { renameOver } from "../../../src/files/replace_file.ts";
 import { inFolder } from "../../support/child_deno.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { linesOf, portless } from "../../support/portless.ts";

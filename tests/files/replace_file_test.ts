@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { renameOver } from "../../src/platform/replace_file.ts";
+import { renameOver } from "../../src/files/replace_file.ts";
 
 const DENIED = new Deno.errors.PermissionDenied("Access denied. (os error 5): rename 'a' -> 'b'");
 const SHARED = new Error("Sharing violation. (os error 32): rename 'a' -> 'b'");

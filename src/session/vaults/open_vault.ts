@@ -1,6 +1,6 @@
-import { ConfigError } from "../errors/errors.ts";
-import { displayPath } from "../platform/paths.ts";
-import { hostAndPort } from "../platform/transport.ts";
+import { ConfigError } from "../../errors/errors.ts";
+import { displayPath } from "../../files/paths.ts";
+import { hostAndPort } from "../../platform/transport.ts";
 import { EnvVault } from "./env_vault.ts";
 import { type OpenedStore, StoreVault } from "./store_vault.ts";
 import { memoryVault, OWN_PLACE, type StoredSession, type Vault } from "./vault.ts";
@@ -23,7 +23,7 @@ export function openVault(session: StoredSession): Vault {
 
 /** Few sessions are in Redis, so its code is loaded by the first call that needs the store. */
 async function openRedis({ configuration, notices }: StoredSession): Promise<OpenedStore> {
-  const { settingsStore } = await import("../redis/settings_store.ts");
+  const { settingsStore } = await import("../../redis/settings_store.ts");
   const { settings } = configuration;
   const { store, host, account, isOpen } = await settingsStore(settings);
   if (isOpen) {

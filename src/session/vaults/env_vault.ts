@@ -9,11 +9,11 @@ import {
   readSettledEnvFile,
   removeLeftOvers,
   updateEnvFile,
-} from "../settings/env_file.ts";
-import { ConfigError } from "../errors/errors.ts";
-import { infoAt } from "../platform/file_info.ts";
-import type { FileLock } from "../platform/lock.ts";
-import { isOtherPrograms, linesIn, sameLines, TOKEN_KEYS } from "./stored_tokens.ts";
+} from "../../settings/env_file.ts";
+import { ConfigError } from "../../errors/errors.ts";
+import { infoAt } from "../../files/file_info.ts";
+import type { FileLock } from "../../files/lock.ts";
+import { isOtherPrograms, linesIn, sameLines, TOKEN_KEYS } from "../stored_tokens.ts";
 import {
   type Lines,
   type Lock,

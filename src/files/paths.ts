@@ -1,4 +1,4 @@
-import { environment } from "./environment.ts";
+import { environment } from "../platform/environment.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 

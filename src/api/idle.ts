@@ -1,5 +1,5 @@
-import { onAbort, unlessAborted } from "./abort.ts";
-import type { Timing } from "./world.ts";
+import { onAbort, unlessAborted } from "../platform/abort.ts";
+import type { Timing } from "../platform/world.ts";
 import { typeError } from "../errors/errors.ts";
 import type { InProgram } from "../errors/advice.ts";
 import { durationText } from "../errors/amounts.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { idleTimeout } from "../../src/platform/idle.ts";
+import { idleTimeout } from "../../src/api/idle.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { rejection, signedIn } from "../support/portless.ts";
 

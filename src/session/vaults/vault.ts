@@ -1,7 +1,7 @@
-import { type AuthError, type ConfigError, ProviderError } from "../errors/errors.ts";
-import type { SessionRecord } from "../settings/session_store.ts";
-import type { Configuration } from "./configuration.ts";
-import type { Notices } from "./notices.ts";
+import { type AuthError, type ConfigError, ProviderError } from "../../errors/errors.ts";
+import type { SessionRecord } from "../../settings/session_store.ts";
+import type { Configuration } from "../configuration.ts";
+import type { Notices } from "../notices.ts";
 
 /** A session as its vault knows it. */
 export interface StoredSession {

@@ -1,6 +1,6 @@
 import { throwIfBug } from "../errors/errors.ts";
-import { backoffMs } from "./backoff.ts";
-import type { World } from "./world.ts";
+import { backoffMs } from "../platform/backoff.ts";
+import type { World } from "../platform/world.ts";
 
 /** A lock, or the reason why this process does not hold it. */
 export interface FileLock {

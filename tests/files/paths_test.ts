@@ -2,13 +2,7 @@ import { assertEquals } from "@std/assert";
 import { withEnvironment } from "../support/environment.ts";
 import { fc } from "../support/property.ts";
 import { join, sep as SEPARATOR, win32 } from "node:path";
-import {
-  displayPath,
-  filePath,
-  fileUrl,
-  folderOf,
-  workingFolder,
-} from "../../src/platform/paths.ts";
+import { displayPath, filePath, fileUrl, folderOf, workingFolder } from "../../src/files/paths.ts";
 
 Deno.test("a Windows path becomes a file URL and back", () => {
   const names = fc.string({ unit: fc.constantFrom(..."ab. %#&+'é🌊"), minLength: 1, maxLength: 8 })

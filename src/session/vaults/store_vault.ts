@@ -1,15 +1,15 @@
-import { causeOf } from "../errors/cause.ts";
+import { causeOf } from "../../errors/cause.ts";
 import {
   type AuthError,
   CODES,
   ConfigError,
   type ConfigErrorCode,
   ProviderError,
-} from "../errors/errors.ts";
-import { onAbort, unlessAborted } from "../platform/abort.ts";
-import { backoffMs } from "../platform/backoff.ts";
-import type { SessionLock, SessionStore } from "../settings/session_store.ts";
-import { isRefusalOf, sameLines } from "./stored_tokens.ts";
+} from "../../errors/errors.ts";
+import { onAbort, unlessAborted } from "../../platform/abort.ts";
+import { backoffMs } from "../../platform/backoff.ts";
+import type { SessionLock, SessionStore } from "../../settings/session_store.ts";
+import { isRefusalOf, sameLines } from "../stored_tokens.ts";
 import {
   type Lines,
   type Lock,

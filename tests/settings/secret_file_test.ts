@@ -50,8 +50,8 @@ const unusable: [what: string, make: (path: string) => unknown, words: RegExp][]
   ["contains only a line break", (path) => Deno.writeTextFile(path, "\r\n"), /it is empty/],
   ["is UTF-16", (path) => Deno.writeFile(path, new Uint8Array([255, 254, 97, 0])), /not UTF-8/],
   ["is too large", (path) => Deno.writeTextFile(path, "x".repeat(1_048_577)), /too large/],
-  ["is a folder", (path) => Deno.mkdir(path), /it is a folder/],
-  ["is a pipe", makePipe, /it is a device, pipe or socket/],
+  ["is a folder", (path) => Deno.mkdir(path), /it is not a regular file/],
+  ["is a pipe", makePipe, /it is not a regular file/],
 ];
 for (const [what, make, words] of unusable) {
   testNeeding(

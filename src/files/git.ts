@@ -55,8 +55,7 @@ function ignoreText(folder: string): string | undefined {
 
 /** Returns the advice that makes git ignore a `.env` and the temporary file next to it. */
 export function ignoreAdvice(path: string): string {
-  const lines = ignoreLines(path);
-  return `add the line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")} to .gitignore`;
+  return `add ${ignoreLines(path).join(" and ")} to .gitignore`;
 }
 
 /**

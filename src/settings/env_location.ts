@@ -86,7 +86,7 @@ export function nearestEnvFile(): EnvLocation {
     searched.push(folder);
     const path = `${folder}.env`;
     const info = infoAt(path);
-    if (info === undefined || (info.isDirectory && folder !== here)) continue;
+    if (info === undefined || info.isDirectory) continue;
     if (!isOfAnotherUser(info)) {
       return { path, foreign, kind: path === ownEnvFile() ? "own" : "found", searched };
     }

@@ -69,15 +69,12 @@ export function ignoreInGit(path: string): string[] {
   const folder = folderOf(resolvedPath(path));
   const text = ignoreText(folder);
   if (text === undefined) return [];
-  const present = text.split(/\r?\n/);
-  const added = ignoreLines(path).filter((line) => !present.includes(line));
   const joint = text === "" || text.endsWith("\n") ? "" : "\n";
+  const lines = ignoreLines(path);
   try {
-    const lines = added.map((line) => `${line}\n`).join("");
-    if (lines !== "") {
-      Deno.writeTextFileSync(`${folder}.gitignore`, joint + lines, { append: true });
-    }
-    return added;
+    const added = lines.map((line) => `${line}\n`).join("");
+    Deno.writeTextFileSync(`${folder}.gitignore`, joint + added, { append: true });
+    return lines;
   } catch (error) {
     throwIfBug(error);
     return [];

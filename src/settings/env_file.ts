@@ -219,9 +219,6 @@ export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
-const MEMORY_ONLY =
-  "; or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
-
 /**
  * Returns the error for a missing permission to write a file; `undefined` if Deno grants it. Deno
  * may prompt at this point, so that no password is sent for a session that cannot be saved.
@@ -230,7 +227,7 @@ export function missingFilePermission(path: string): ConfigError | undefined {
   const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
   if (state === "granted") return undefined;
-  return missingFolderPermission(`keep the session in ${path}`, path, ["write"], MEMORY_ONLY);
+  return missingFolderPermission(`keep the session in ${path}`, path, ["write"]);
 }
 
 /**
@@ -248,16 +245,8 @@ function regularFile(path: string): Deno.FileInfo | undefined {
 }
 
 function unusable(path: string, why: string): ConfigError {
-  return new ConfigError(
-    "ENV_FILE",
-    `Cannot use ${path}: ${why}`,
-    [{
-      inProgram:
-        "set envFile (AUTH_ENV_FILE) to another file, or keep the session in memory only " +
-        "with envFile: false (AUTH_ENV_FILE=false)",
-      inTerminal: "move it away, or pass another file with --env-file",
-    }],
-  );
+  const fix = "set AUTH_ENV_FILE (envFile) to another file";
+  return new ConfigError("ENV_FILE", `Cannot use ${path}: ${why}`, fix);
 }
 
 function readCurrent(path: string): EnvSnapshot {
@@ -281,7 +270,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
     const names = verb === "read" ? ["read"] as const : undefined;
-    return missingFolderPermission(`${verb} ${path}`, path, names, MEMORY_ONLY);
+    return missingFolderPermission(`${verb} ${path}`, path, names);
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);

@@ -17,7 +17,7 @@ async function assertRefused(path: string, why: RegExp): Promise<void> {
   for (const message of [problem?.message ?? "", error.message]) {
     assert(message.startsWith(`Cannot use ${path}: `), message);
     assertMatch(message, why);
-    assertMatch(message, /AUTH_ENV_FILE=false/);
+    assertMatch(message, /set AUTH_ENV_FILE/);
   }
   const { lock } = await lockEnvFile(path, 0, WORLD);
   lock.release();

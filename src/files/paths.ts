@@ -94,14 +94,15 @@ export function displayPath(envFile: string | undefined): string {
   if (envFile === undefined) return "memory only";
   const folders: [string | undefined, string][] = [
     [workingFolder(), ""],
+    [environment("TMPDIR") ?? environment("TEMP") ?? "/tmp", "a temporary folder: "],
     [environment("HOME") ?? environment("USERPROFILE"), "~/"],
   ];
   for (const [folder, name] of folders) {
     if (!folder) continue;
     const whole = filePath(fileUrl(`${folder}/`));
-    if (envFile.startsWith(whole)) {
-      return name + envFile.slice(whole.length).replaceAll("\\", "/");
-    }
+    if (!envFile.startsWith(whole)) continue;
+    const rest = envFile.slice(whole.length).replaceAll("\\", "/");
+    return `${name}${name.includes(" ") ? rest.split("/").at(-1) : rest}`;
   }
   return envFile;
 }

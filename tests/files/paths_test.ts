@@ -41,10 +41,11 @@ Deno.test("folderOf() returns the folder with a separator at its end", () => {
 });
 
 Deno.test("displayPath() hides the folders above the working folder and the home folder", async () => {
-  const home = join(Deno.cwd(), "..", "home");
-  await withEnvironment({ HOME: home }, () => {
+  const [home, temporary] = [join(Deno.cwd(), "..", "home"), join(Deno.cwd(), "..", "tmp")];
+  await withEnvironment({ HOME: home, TMPDIR: temporary }, () => {
     assertEquals(displayPath(join(Deno.cwd(), "a", ".env")), "a/.env");
     assertEquals(displayPath(join(home, "a", ".env")), "~/a/.env");
+    assertEquals(displayPath(join(temporary, "a", ".env")), "a temporary folder: .env");
     const other = join(home, "..", ".env");
     assertEquals(displayPath(other), other);
     assertEquals(displayPath(undefined), "memory only");

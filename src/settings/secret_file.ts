@@ -64,7 +64,7 @@ function secretIn(path: string, variable: string): string {
   try {
     const why = whyUnreadable(Deno.statSync(path));
     if (why !== undefined) throw refusal(why);
-    const text = utf8Text(Deno.readFileSync(path));
+    const text = utf8Text(Deno.readFileSync(path))?.replace(/^\ufeff/, "");
     if (text === undefined) throw refusal("it is not UTF-8 text");
     if (text.trim() === "") throw refusal("it is empty");
     return text;

@@ -16,10 +16,10 @@ export function whyUnreadable({ isFile, size }: Deno.FileInfo): string | undefin
   return undefined;
 }
 
-/** Decodes UTF-8, and drops a byte order mark. Returns `undefined` if the bytes are not UTF-8. */
+/** Decodes UTF-8, and keeps a byte order mark. Returns `undefined` if the bytes are not UTF-8. */
 export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return undefined;
   }

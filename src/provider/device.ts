@@ -22,22 +22,18 @@ const GENERATOR = 2n;
 /**
  * Confirms the device that the provider created for a login. Only a login by SRP would need the
  * device's random password, so the password is not saved.
- *
- * @returns A description of the failure; `undefined` on success.
  */
 export async function confirmDevice(
   provider: Provider,
   accessToken: Secret,
   device: NewDevice,
   world: World,
-  limitMs: number,
   signal: AbortSignal | undefined,
-): Promise<string | undefined> {
+): Promise<void> {
   const password = new Secret(crypto.getRandomValues(new Uint8Array(40)).toBase64());
   const verifier = await deviceVerifier(device, password, newSalt());
   const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
-  const { outcome } = await send(request, world, limitMs, { signal });
-  return outcome.kind === "refused" ? outcome.seen : undefined;
+  await send(request, world, provider.timeoutMs, { signal });
 }
 
 /** The base64 values that a provider stores instead of a device's password. */

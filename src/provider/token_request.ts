@@ -10,7 +10,6 @@ import type { Hold } from "./hold.ts";
 import { confirmDevice } from "./device.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
 import { ConfigError } from "../errors/errors.ts";
-import type { Advice } from "../errors/advice.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
 import type { Outcome } from "./protocol.ts";
 import type { Provider } from "./provider.ts";
@@ -26,15 +25,10 @@ export { resolveProvider } from "./provider.ts";
 /** The result of a request for tokens. */
 export interface TokenResult extends SendResult {
   readonly tokens: Tokens | undefined;
-  /** A problem that remains although tokens were issued. */
-  readonly warning?: Advice;
 }
 
 /** The result of a refresh, and the form of the last request. */
 export type RefreshResult = TokenResult & { readonly variant: RefreshVariant };
-
-/** Time limit for confirming a device. The limit is short, because the login already has tokens. */
-const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2). */
 export async function requestLogin(
@@ -52,7 +46,7 @@ export async function requestLogin(
 
 /**
  * Reads the tokens from the response to a login. If the provider created a device, confirms the
- * device; if that fails, the result has a warning.
+ * device. The outcome of that is ignored: a refresh shows whether the provider knows the device.
  */
 export async function loginTokens(
   provider: Provider,
@@ -66,17 +60,8 @@ export async function loginTokens(
   const { tokens } = login;
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
-  const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  const { accessToken } = tokens;
-  const failure = await confirmDevice(provider, accessToken, device, world, limitMs, signal);
-  const withDevice: Tokens = { ...tokens, learned: { ...learned, deviceKey: device.key } };
-  if (failure === undefined) return { ...login, tokens: withDevice };
-  const warning: Advice = {
-    problem: `the provider did not confirm this device (${failure}), so it may refuse to refresh ` +
-      "the session",
-    fix: ["if it does, run ", { call: "login", options: { force: true } }],
-  };
-  return { ...login, tokens: withDevice, warning };
+  await confirmDevice(provider, tokens.accessToken, device, world, signal);
+  return { ...login, tokens: { ...tokens, learned: { ...learned, deviceKey: device.key } } };
 }
 
 /**

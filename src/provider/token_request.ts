@@ -9,7 +9,6 @@ import {
 import type { Hold } from "./hold.ts";
 import { confirmDevice } from "./device.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
-import { ConfigError } from "../errors/errors.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
 import type { Outcome } from "./protocol.ts";
 import type { Provider } from "./provider.ts";
@@ -98,15 +97,8 @@ export async function requestRefresh(
   };
   const mayGoOn = () => world.monotonic() < end && options.isWanted?.() !== false;
 
-  const [first, ...others] = variantsFor(provider, names, refreshVariant);
-  if (first === undefined) {
-    throw new ConfigError(
-      "MISSING_SETTINGS",
-      "Cannot refresh the session: SECRET_HASH needs the user's name, and neither the token nor " +
-        "USERNAME contains a name",
-      "set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
-    );
-  }
+  // Without any name for SECRET_HASH, the provider says what is missing.
+  const [first = "omit", ...others] = variantsFor(provider, names, refreshVariant);
   let last = await attempt(first);
   for (const variant of others) {
     if (codeOf(last.outcome) !== "SECRET_HASH_REJECTED" || !mayGoOn()) break;
@@ -116,17 +108,12 @@ export async function requestRefresh(
   const rotated = await attempt("rotating");
   // If the service does not know the operation that rotates tokens, the response to InitiateAuth
   // tells the user more.
-  return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
+  const isUnknown = ["REJECTED", "UNEXPECTED_RESPONSE"].includes(codeOf(rotated.outcome) ?? "");
+  return isUnknown ? { ...last, attempts } : rotated;
 }
 
 function codeOf(outcome: Outcome): string | undefined {
   return outcome.kind === "refused" ? outcome.code : undefined;
-}
-
-/** Whether a refusal means only that the service does not know or allow this request. */
-function isUnknownOperation(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.advice === undefined &&
-    ["REJECTED", "UNEXPECTED_RESPONSE", "FLOW_DISABLED"].includes(outcome.code);
 }
 
 function variantsFor(
@@ -171,7 +158,5 @@ function withTokens(
     world,
     { now: sentAt, monotonic: sentAtMonotonic },
   );
-  // If the response has no date, the token's `iat` reveals the provider's clock.
-  const issuedOffsetMs = claims.iat === undefined ? undefined : claims.iat * 1_000 - sentAt;
-  return { ...result, tokens, clockOffsetMs: result.clockOffsetMs ?? issuedOffsetMs };
+  return { ...result, tokens };
 }

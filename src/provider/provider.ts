@@ -95,7 +95,7 @@ async function resolve(
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
   const { authUrl, clientId, userPoolId, refreshSecretHash } = values;
   return {
-    url: authUrl,
+    url: new URL(authUrl),
     dialect,
     clientId,
     clientSecret: settings.text("clientSecret") ? settings.secret("clientSecret") : undefined,

@@ -31,7 +31,10 @@ export async function confirmDevice(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const password = new Secret(crypto.getRandomValues(new Uint8Array(40)).toBase64());
-  const verifier = await deviceVerifier(device, password, newSalt());
+  // The service does not document whether the salt is read as bytes or as a signed number. With this
+  // first byte, both are the same.
+  const salt = new Uint8Array([1, ...crypto.getRandomValues(new Uint8Array(15))]);
+  const verifier = await deviceVerifier(device, password, salt);
   const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
   await send(request, world, provider.timeoutMs, { signal });
 }
@@ -56,16 +59,6 @@ export async function deviceVerifier(
   const x = await sha256(new Uint8Array([...salt, ...inner]));
   const verifier = power(GENERATOR, BigInt(`0x${x.toHex()}`), PRIME);
   return { verifier: signedBytes(verifier).toBase64(), salt: salt.toBase64() };
-}
-
-/**
- * Makes a salt that has the same value when read as bytes or as a signed number, because the
- * service does not document how the salt is read.
- */
-function newSalt(): Uint8Array<ArrayBuffer> {
-  const salt = crypto.getRandomValues(new Uint8Array(16));
-  salt[0] = (salt[0] ?? 0) & 0x7f | 0x40;
-  return salt;
 }
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

@@ -60,7 +60,6 @@ function textIn(value: unknown): string {
  */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";
-  if (text.trim() === "") return "an empty body";
   if (/^\s*</.test(text)) return "an HTML or XML page";
   return json === undefined ? "text that is not complete JSON" : "JSON without an error name";
 }

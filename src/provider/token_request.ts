@@ -130,8 +130,7 @@ function variantsFor(
   }
   const variants = [...distinct.values()];
   if (provider.refreshSecretHash === "auto") variants.push("omit");
-  if (known === undefined || !variants.includes(known)) return variants;
-  return [known, ...variants.filter((variant) => variant !== known)];
+  return variants.sort((a, b) => Number(b === known) - Number(a === known));
 }
 
 /**

@@ -60,7 +60,7 @@ const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][
   ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
-  ["an empty body", text(""), /empty body/],
+  ["an empty body", text(""), /not complete JSON/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
   ["a number as the refresh token", NUMBER, /RefreshToken.*string/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],

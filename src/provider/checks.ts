@@ -97,7 +97,8 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
     const { data, error } = z.safeParse(issuedTokens(), AuthenticationResult);
     if (data) return { kind: "tokens", tokens: tokensIn(data) };
     const [issue] = error.issues;
-    return readRefusal(sent, response, json, `${issue?.path.join(".")}: ${issue?.message}`);
+    const problem = `AuthenticationResult: ${issue?.path.join(".")} ${issue?.message}`;
+    return readRefusal(sent, response, json, problem);
   }
   if (ChallengeName && typeof ChallengeName === "string") {
     return { ...challengeIn(sent, ChallengeName, ChallengeParameters), session };
@@ -116,14 +117,14 @@ function address(example: string) {
   ));
 }
 
-function visibleWord(problem = "must be visible ASCII without spaces") {
+function visibleWord() {
+  const problem = "must be visible ASCII without spaces";
   return z.string(problem).check(z.regex(VISIBLE_ASCII, problem));
 }
 
 function issuedTokens() {
-  const token = visibleWord("expected a string of visible ASCII");
-  const tokens = { AccessToken: token, RefreshToken: z.nullish(token) };
-  return z.looseObject(tokens, "expected an object");
+  const tokens = { AccessToken: visibleWord(), RefreshToken: z.nullish(visibleWord()) };
+  return z.looseObject(tokens);
 }
 
 function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedTokens {

@@ -149,8 +149,7 @@ function withTokens(
   const { accessToken, refreshToken = parts.refreshToken, expiresIn } = outcome.tokens;
   const claims = readClaims(accessToken.reveal());
   // The lifetime is ExpiresIn (section 8), or else the time between the claims `iat` and `exp`.
-  const ms = expiresIn === undefined ? claimedLifetimeMs(claims) ?? 0 : expiresIn * 1_000;
-  const lifetimeMs = ms > 0 ? ms : undefined;
+  const lifetimeMs = expiresIn === undefined ? claimedLifetimeMs(claims) : expiresIn * 1_000;
   const expiresAt = lifetimeMs === undefined ? undefined : sentAt + lifetimeMs;
   const tokens = makeTokens(
     { ...parts, accessToken, refreshToken, lifetimeMs, expiresAt, claims },

@@ -24,21 +24,21 @@ export function readRefusal(
     message,
   );
   const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id");
-  const refused: Refused = {
+  const providerCode = name === "" ? undefined : quote(name, 80);
+  const shown = quote(message).replace(/\.$/, "") || "no message";
+  const found = providerCode === undefined ? describe(response, json) : `${providerCode}: ${shown}`;
+  return {
     kind: "refused",
     code,
     repeatable,
     isFinal,
     advice,
-    seen: `status ${status}, ${problem === undefined ? describe(response, json) : quote(problem)}`,
+    seen: `status ${status}, ${problem === undefined ? found : quote(problem)}`,
     status,
     requestId: requestId === null ? undefined : quote(requestId, 80),
+    providerCode,
+    message: providerCode && shown,
   };
-  if (name === "") return refused;
-  const providerCode = quote(name, 80);
-  const shown = quote(message).replace(/\.$/, "") || "no message";
-  const seen = problem === undefined ? `status ${status}, ${providerCode}: ${shown}` : refused.seen;
-  return { ...refused, seen, providerCode, message: shown };
 }
 
 /** Reads the name and the message of an error from the body, or the name from the header. */

@@ -123,12 +123,8 @@ function variantsFor(
 ): RefreshVariant[] {
   if (known === "rotating") return ["rotating"];
   if (provider.clientSecret === undefined || provider.refreshSecretHash === "omit") return ["omit"];
-  const distinct = new Map<string, RefreshVariant>();
-  for (const variant of ["username", "sub", "login"] as const) {
-    const name = names[variant];
-    if (name && !distinct.has(name)) distinct.set(name, variant);
-  }
-  const variants = [...distinct.values()];
+  const named = (["username", "sub", "login"] as const).filter((variant) => names[variant]);
+  const variants: RefreshVariant[] = [...named];
   if (provider.refreshSecretHash === "auto") variants.push("omit");
   return variants.sort((a, b) => Number(b === known) - Number(a === known));
 }

@@ -4,8 +4,7 @@ import { refusalFor } from "./refusals.ts";
 import { quoted } from "../platform/secret.ts";
 
 /**
- * Interprets a response without tokens. Understands every form in which services with this protocol
- * send error names and messages.
+ * Interprets a response without tokens.
  *
  * @param problem The problem with the response, if its status is a success.
  */
@@ -25,39 +24,34 @@ export function readRefusal(
     message,
   );
   const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id");
-  const refused: Refused = {
+  const providerCode = name === "" ? undefined : quote(name, 80);
+  const shown = quote(message).replace(/\.$/, "") || "no message";
+  const found = providerCode === undefined ? describe(response, json) : `${providerCode}: ${shown}`;
+  return {
     kind: "refused",
     code,
     repeatable,
     isFinal,
     advice,
-    seen: `status ${status}, ${problem === undefined ? describe(response, json) : quote(problem)}`,
+    seen: `status ${status}, ${problem === undefined ? found : quote(problem)}`,
     status,
     requestId: requestId === null ? undefined : quote(requestId, 80),
+    providerCode,
+    message: providerCode && shown,
   };
-  if (name === "") return refused;
-  const providerCode = quote(name, 80);
-  const shown = quote(message).replace(/\.$/, "") || "no message";
-  const seen = problem === undefined ? `status ${status}, ${providerCode}: ${shown}` : refused.seen;
-  return { ...refused, seen, providerCode, message: shown };
 }
 
-/**
- * Reads the name and the message of an error from the body's `__type` or `code`, the header, or
- * plain text.
- */
-function errorIn(response: ProviderResponse, json: unknown): { name: string; message: string } {
-  const { headers, text } = response;
-  const [, code, message] = /^\s*([\w.#]+Exception)\b[:\s]*([^<]*)/.exec(text) ?? [];
-  const body = typeof json === "object" && json !== null
-    ? json as Record<string, unknown>
-    : { code, message };
-  const first = (...values: unknown[]) =>
-    String(values.find((value) => typeof value === "string" && value !== "") ?? "");
-  const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype"));
+/** Reads the name and the message of an error from the body, or the name from the header. */
+function errorIn({ headers }: ProviderResponse, json: unknown): { name: string; message: string } {
+  const { __type, message, Message }: Record<string, unknown> = Object(json);
+  const named = textIn(__type) || headers.get("x-amzn-errortype") || "";
   // "com.example#Name" and "Name:http://…" both mean Name.
   const name = named.split("#").at(-1)?.split(":")[0]?.trim() ?? "";
-  return { name, message: first(body.message, body.Message, body.error_description) };
+  return { name, message: textIn(message) || textIn(Message) };
+}
+
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 /**
@@ -66,7 +60,6 @@ function errorIn(response: ProviderResponse, json: unknown): { name: string; mes
  */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";
-  if (text.trim() === "") return "an empty body";
   if (/^\s*</.test(text)) return "an HTML or XML page";
   return json === undefined ? "text that is not complete JSON" : "JSON without an error name";
 }

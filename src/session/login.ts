@@ -317,6 +317,6 @@ function portalResult(
   return {
     tokens: makeTokens(parts, world),
     clockOffsetMs,
-    notices: { DEVICE_NOT_CONFIRMED: undefined },
+    notices: {},
   };
 }

@@ -20,9 +20,9 @@ import {
   ENDPOINT_NAMES,
   ENV_FILE_VARIABLE,
   parseTimeout,
-  portalAddress,
   portalText,
   type ProviderDialect,
+  safeAddress,
   type SecretName,
   type SessionOptions,
   SETTING_NAMES,
@@ -124,7 +124,7 @@ export class Settings {
 
   /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
-    return portalAddress(this.text("portalUrl") ?? "");
+    return safeAddress(this.text("portalUrl") ?? "");
   }
 
   /** The address of the portal for a sentence. */

@@ -4,7 +4,8 @@ import { refusalFor } from "./refusals.ts";
 import { quoted } from "../platform/secret.ts";
 
 /**
- * Interprets a response without tokens.
+ * Interprets a response without tokens. Understands every form in which services with this protocol
+ * send error names and messages.
  *
  * @param problem The problem with the response, if its status is a success.
  */
@@ -41,17 +42,22 @@ export function readRefusal(
   };
 }
 
-/** Reads the name and the message of an error from the body, or the name from the header. */
-function errorIn({ headers }: ProviderResponse, json: unknown): { name: string; message: string } {
-  const { __type, message, Message }: Record<string, unknown> = Object(json);
-  const named = textIn(__type) || headers.get("x-amzn-errortype") || "";
+/**
+ * Reads the name and the message of an error from the body's `__type` or `code`, the header, or
+ * plain text.
+ */
+function errorIn(response: ProviderResponse, json: unknown): { name: string; message: string } {
+  const { headers, text } = response;
+  const [, code, message] = /^\s*([\w.#]+Exception)\b[:\s]*([^<]*)/.exec(text) ?? [];
+  const body = typeof json === "object" && json !== null
+    ? json as Record<string, unknown>
+    : { code, message };
+  const first = (...values: unknown[]) =>
+    String(values.find((value) => typeof value === "string" && value !== "") ?? "");
+  const named = first(body.__type, body.code, body.Code, headers.get("x-amzn-errortype"));
   // "com.example#Name" and "Name:http://…" both mean Name.
   const name = named.split("#").at(-1)?.split(":")[0]?.trim() ?? "";
-  return { name, message: textIn(message) || textIn(Message) };
-}
-
-function textIn(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return { name, message: first(body.message, body.Message, body.error_description) };
 }
 
 /**

@@ -23,6 +23,12 @@ const FORMS: [string, (name: string, message: string) => Canned][] = [
   ],
   ["its message in Message", (__type, Message) => jsonAnswer({ __type, Message }, 400)],
   [
+    "its message in error_description",
+    (__type, error_description) => jsonAnswer({ __type, message: "", error_description }, 400),
+  ],
+  ["its name in code", (code, message) => jsonAnswer({ code, message }, 400)],
+
+  [
     "a name and a URL in x-amzn-ErrorType",
     (name, message) =>
       jsonAnswer({ message }, 400, { "x-amzn-ErrorType": `a.b#${name}:http://vendor.example/` }),
@@ -44,6 +50,15 @@ for (const [form, answer] of FORMS) {
     }
   });
 }
+
+Deno.test("login() and refresh() understand a refusal in plain text", async () => {
+  const text = (body: string): Canned => () => new Response(body, { status: 400 });
+  const page: Canned = () => new Response("<html>down</html>", { status: 502 });
+  assertEquals((await loginError(page)).code, "SERVER_ERROR");
+  const login = await loginError(text("NotAuthorizedException: Password attempts exceeded"));
+  assertEquals(login.code, "LOCKED_OUT");
+  assertEquals((await refreshError(text("UserNotFoundException"))).code, "REFRESH_REJECTED");
+});
 
 Deno.test("login() and refresh() understand a refusal in a header if the response has no body", async () => {
   const header = { "x-amzn-ErrorType": "ResourceNotFoundException:" };

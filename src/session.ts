@@ -214,7 +214,7 @@ class AccountSession implements ConfigurableSession {
       checkLoginOptions(given);
       signal?.throwIfAborted();
       const { configuration, memory, notices } = engine;
-      const result = await obtainTokens(configuration, given, signal, memory.clockOffsetMs, {
+      const result = await obtainTokens(configuration, given, signal, {
         hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
         showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),

@@ -51,11 +51,6 @@ export class Memory {
    * lines that are read afterwards are older than the tokens.
    */
   #isAhead = false;
-  /**
-   * The provider's clock minus this machine's, in milliseconds; `undefined` until a response shows
-   * the provider's time.
-   */
-  clockOffsetMs: number | undefined;
 
   constructor(private readonly session: StoredSession, private readonly vault: () => Vault) {}
 
@@ -152,8 +147,7 @@ export class Memory {
 
   /** Records the difference between the provider's clock and this machine's, in milliseconds. */
   learnClock(offsetMs: number | undefined): void {
-    if (offsetMs === undefined || Number.isNaN(offsetMs)) return;
-    this.clockOffsetMs = offsetMs;
+    if (offsetMs === undefined) return;
     this.session.notices.set({ CLOCK: clockAdvice(offsetMs) });
   }
 

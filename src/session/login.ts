@@ -170,11 +170,7 @@ async function askFirst(
       return readPortal(answer);
     } catch (error) {
       // Many users type their user name at this prompt, so the prompt is repeated.
-      if (!(error instanceof ConfigError)) throw error;
-      if (tries === MAX_TRIES) {
-        const instead = "press Enter at the first prompt for user name and password";
-        throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
-      }
+      if (!(error instanceof ConfigError) || tries === MAX_TRIES) throw error;
       question = `${error.problem}.\n${FIRST_QUESTION}`;
     }
   }

@@ -11,14 +11,7 @@ import {
   stateOf,
   tokensOf,
 } from "./state.ts";
-import {
-  isOtherPrograms,
-  linesOf,
-  readStored,
-  refusalOf,
-  sameLines,
-  textOf,
-} from "./stored_tokens.ts";
+import { isOtherPrograms, linesOf, readStored, sameLines, textOf } from "./stored_tokens.ts";
 import {
   type Lines,
   type Lock,
@@ -116,7 +109,7 @@ export class Memory {
     if (isEnding) this.apply(event);
     if (event.kind === "refused" && !maySaveRefusal(lock, event.held)) return undefined;
     const tokens = isEnding ? tokensOf(this.current) : event.tokens;
-    const lines = event.kind === "refused" ? this.#withRefusal(event.held, lock) : linesOf(tokens);
+    const lines = linesOf(tokens);
     this.#saving = textOf(lines);
     const { found, problem } = await lock.write(lines, isFinal).finally(() => {
       this.#saving = undefined;
@@ -154,14 +147,6 @@ export class Memory {
   /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
     return whyNot(this.session, this.current, this.vault());
-  }
-
-  /** The lines after a refusal. In a store, they say which refresh token was refused. */
-  #withRefusal({ refreshToken }: Tokens, { now }: Lock): Lines {
-    const lines = linesOf(tokensOf(this.current));
-    const isInStore = "store" in (this.vault().place ?? {});
-    const refused = refreshToken ? refusalOf(refreshToken.reveal()) : now?.REFUSED;
-    return isInStore && refused ? { ...lines, REFUSED: refused } : lines;
   }
 
   #tokensIn(lines: Lines): Tokens | undefined {

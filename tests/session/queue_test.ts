@@ -205,8 +205,8 @@ Deno.test("configure() with another account discards a waiting login, but not an
 });
 
 type Change = (session: AccountSession, options: SessionOptions) => void;
-const configureAnother: Change = ({ configure }, options) =>
-  configure({ ...options, clientId: "another-client" });
+const configureAnother: Change = (session, options) =>
+  session.configure({ ...options, clientId: "another-client" });
 const CHANGES: Record<string, Change> = {
   "configure()": configureAnother,
   "an edit of the .env": (_, { envFile }) =>

@@ -1,24 +1,11 @@
-import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
+import type { AuthError, ConfigError } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { clearTokens, firstTokens, showTokens, withdrawTokens } from "./environment_mirror.ts";
 import { clockAdvice } from "./provider_clock.ts";
-import {
-  type Ending,
-  next,
-  type SessionEvent,
-  type SessionState,
-  stateOf,
-  tokensOf,
-} from "./state.ts";
+import { next, type SessionEvent, type SessionState, stateOf, tokensOf } from "./state.ts";
 import { isOtherPrograms, linesOf, readStored, sameLines, textOf } from "./stored_tokens.ts";
-import {
-  type Lines,
-  type Lock,
-  placeText,
-  type StoredSession,
-  type Vault,
-} from "./vaults/vault.ts";
+import type { Lines, Lock, StoredSession, Vault } from "./vaults/vault.ts";
 import { accountOf } from "./whose.ts";
 import { whyNot } from "./why_not.ts";
 
@@ -93,7 +80,7 @@ export class Memory {
     if (isAhead) return;
     const tokens = this.#tokensIn(lines);
     this.session.notices.set({ NOT_SAVED: undefined });
-    this.apply({ kind: "written elsewhere", tokens, because: this.#endedElsewhere() });
+    this.apply({ kind: "written elsewhere", tokens });
   }
 
   /**
@@ -171,16 +158,6 @@ export class Memory {
     const { parts, note } = readStored(lines, isFile ? "file" : "store", issuer, names);
     notices.set({ STORED_IGNORED: note });
     return parts && makeTokens(parts, world);
-  }
-
-  #endedElsewhere(): Ending {
-    const ignored = this.session.notices.get("STORED_IGNORED");
-    const place = placeText(this.vault().place) ?? "the store";
-    const problem = ignored === undefined
-      ? "There is no session any more: it was ended outside this process, by a logout or by " +
-        `removing its lines from ${place}`
-      : `There is no session (${sentenceOf(ignored)})`;
-    return { code: "NO_SESSION", problem, fix: ["run ", { call: "login" }] };
   }
 }
 

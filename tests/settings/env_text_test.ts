@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { parse } from "dotenv";
 import { parseEnv } from "node:util";
-import { parseEnvText, scanEnvText } from "../../src/settings/env_parser.ts";
+import { parseEnvText } from "../../src/settings/env_parser.ts";
 import { editEnvText } from "../../src/settings/env_text.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { needing, notInstalled, pythonWith } from "../support/needs.ts";
@@ -21,14 +21,6 @@ const cases: [string, string, Changes, string | RegExp][] = [
     TOKENS,
     "A=1\nACCESS_TOKEN=a.b-c==\nREFRESH_TOKEN=r/s+1\n",
   ],
-  ["keeps a byte order mark", "\ufeffA=1\nB=2\n", new Map([["A", "3"]]), "\ufeffA=3\nB=2\n"],
-  [
-    "writes after a byte order mark, even before a value of blanks",
-    "\ufeffA= \n# later\n",
-    TOKEN,
-    "\ufeffACCESS_TOKEN=new\nA= \n# later\n",
-  ],
-  ["writes after a lone byte order mark", "\ufeff", TOKEN, "\ufeffACCESS_TOKEN=new\n"],
   [
     "keeps the CRLF of other lines",
     "A=1\r\nACCESS_TOKEN=old\r\nB=2\r\n",
@@ -48,22 +40,10 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "ACCESS_TOKEN=new\nA=1\n",
   ],
   [
-    "adds a line before an indented comment at the end",
-    "A=1\n  # note\n",
+    "adds a line after comments and blank lines at the end",
+    "A=1\n  # note\n \t\n\n",
     TOKEN,
-    "A=1\nACCESS_TOKEN=new\n  # note\n",
-  ],
-  [
-    "adds a line before blank lines at the end",
-    "A=1\n# b\n \t\n\n# c\n",
-    TOKEN,
-    "A=1\n# b\nACCESS_TOKEN=new\n \t\n\n# c\n",
-  ],
-  [
-    "adds a line before a last line with a blank value",
-    "A=1\nB= \n",
-    TOKEN,
-    "A=1\nACCESS_TOKEN=new\nB= \n",
+    "A=1\n  # note\n \t\n\nACCESS_TOKEN=new\n",
   ],
   [
     "drops the comment of a line that it changes",
@@ -192,13 +172,33 @@ Deno.test("editEnvText() sets the new values in any text that it does not refuse
   );
 });
 
-Deno.test("parseEnvText() reads any text of plain lines as the runtime's parseEnv() does", () => {
-  // The runtime's parseEnv() misreads a blank value and an indented comment.
-  const quirk = /=[ \t]+\r?$|^[ \t]+#/m;
-  const plainText = anyText.filter((text) => scanEnvText(text).isPlain && !quirk.test(text));
+/** Lines as people write them: assignments, comments and blank lines. */
+const part = (max: number, ...characters: string[]) =>
+  fc.array(fc.constantFrom("x", "1", "=", "$", "\\", "\\n", "é", ...characters), {
+    maxLength: max,
+  }).map((parts) => parts.join(""));
+const bare = part(6, "'", '"', " ").map((text) => text.trim().replace(/^["'`\s]+/, ""));
+const value = fc.oneof(
+  bare,
+  part(8, "'", "`", "#", " ", "\n", "B=2\n").map((text) => `"${text}"`),
+  part(8, '"', "`", "#", " ", "\n", "B=2\n").map((text) => `'${text}'`),
+);
+const anyLine = fc.oneof(
+  fc.tuple(
+    fc.constantFrom("", "export ", "  "),
+    fc.constantFrom("A=", "B = ", "ACCESS_TOKEN=", "my-key=", "é ="),
+    value.filter((text) => text !== ""),
+    fc.constantFrom("", " ", " # note", " # it's \"x"),
+  ).map((parts) => parts.join("")),
+  fc.constantFrom("", "A=", "# B='2", "#C=3", "word"),
+);
+const usualText = fc.array(fc.tuple(anyLine, fc.constantFrom("\n", "\r\n")), { maxLength: 6 })
+  .map((lines) => lines.flat().join(""));
+
+Deno.test("parseEnvText() reads usual lines as the runtime's parseEnv() does", () => {
   fc.assert(
-    fc.property(plainText, (text) => {
-      assertEquals(Object.fromEntries(parseEnvText(text)), { ...parseEnv(`${text}\n`) });
+    fc.property(usualText, (text) => {
+      assertEquals(Object.fromEntries(parseEnvText(text)), { ...parseEnv(text) });
     }),
     { numRuns },
   );

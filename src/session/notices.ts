@@ -27,7 +27,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   FILE_IS_OPEN:
     "Other users of this computer can read the .env, because its disk cannot make the file private.",
   STORED_IGNORED:
-    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used. Or other processes will not use this session.",
+    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   SETTING:

@@ -83,11 +83,7 @@ export async function renew(
   };
   if (isServedBy(vault.peek())) return usable(memory);
 
-  await using lock = await vault.lock({
-    ms: totalMs * LOCK_WAIT_SHARE,
-    signal,
-    isServedBy,
-  });
+  await using lock = await vault.lock({ ms: totalMs * LOCK_WAIT_SHARE, signal });
   signal.throwIfAborted();
   if (isServedBy(lock.now)) return usable(memory);
   let held = renewable(memory);

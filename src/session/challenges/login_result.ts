@@ -12,7 +12,7 @@ import type { AuthenticatorKey } from "./challenge.ts";
 export interface LoginResult {
   readonly tokens: Tokens;
   /** The provider's clock minus this machine's, in milliseconds, if the login showed it. */
-  readonly clockOffsetMs: number | undefined;
+  readonly clockOffsetMs?: number | undefined;
   /** Notices for the user, by code; `undefined` removes a notice. */
   readonly notices: NoticeTexts;
 }

@@ -7,9 +7,8 @@ import {
   ProviderError,
 } from "../../errors/errors.ts";
 import { onAbort, unlessAborted } from "../../platform/abort.ts";
-import { backoffMs } from "../../platform/backoff.ts";
 import type { SessionLock, SessionStore } from "../../settings/session_store.ts";
-import { isRefusalOf, sameLines } from "../stored_tokens.ts";
+import { sameLines } from "../stored_tokens.ts";
 import {
   type Lines,
   type Lock,
@@ -31,9 +30,8 @@ const BRIEF_MS = 1_000;
  * when it continues, thereby makes one last attempt.
  */
 const GRACE_MS = 500;
-/** The first and the longest pause between two looks while another process holds the lock. */
-const FIRST_LOOK_MS = 50;
-const LONGEST_LOOK_MS = 500;
+/** A shorter wait for the lock is not logged. */
+const SHORT_WAIT_MS = 50;
 
 /** A store that is ready for use. */
 export interface OpenedStore {
@@ -48,8 +46,6 @@ export class StoreVault implements Vault {
   #opening: Promise<OpenedStore> | undefined;
   /** The read in progress of the calls that need the store, and that of the others. */
   readonly #reading = new Map<boolean, Promise<Lines | undefined>>();
-  /** Whether the store has contained a record. If so, a missing record is lost data. */
-  hadRecord = false;
 
   /** @param open Loads the store. The time that this takes does not count as the store's. */
   constructor(
@@ -83,35 +79,28 @@ export class StoreVault implements Vault {
     }
   }
 
-  async lock({ ms, signal, isServedBy }: LockWait): Promise<StoreLock> {
+  async lock({ ms, signal }: LockWait): Promise<StoreLock> {
     const store = await this.#opened(signal);
     signal?.throwIfAborted();
     const started = this.#world.monotonic();
     const limit = this.#world.timeout(ms);
-    const over = new AbortController();
-    const locking = Promise.try(() => store.lock(AbortSignal.any([limit, over.signal])));
-    const waits: Promise<SessionLock | undefined>[] = [
-      unlessAborted(signal, this.#within(limit, locking)),
-    ];
-    if (isServedBy) waits.push(this.#untilServed(store, isServedBy, over.signal));
+    const end = signal ? AbortSignal.any([limit, signal]) : limit;
+    const locking = Promise.try(() => store.lock(end));
     let held: SessionLock | undefined;
     try {
-      held = await Promise.race(waits);
+      held = await unlessAborted(signal, this.#within(limit, locking));
     } catch (error) {
       signal?.throwIfAborted();
       const isBusy = limit.aborted && explanationIn(error) === undefined;
       return await this.#notHeld(isBusy ? lockBusy("store") : this.problemOf("lock", error));
     } finally {
-      over.abort();
       const waitedMs = Math.round(this.#world.monotonic() - started);
-      if (waitedMs >= FIRST_LOOK_MS) {
+      if (waitedMs >= SHORT_WAIT_MS) {
         this.#world.log?.({ event: "lock", waitedMs, isHeld: held !== undefined });
       }
       // The store may grant the lock too late.
       if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
     }
-    // What another process saved serves the caller, so the lock stays with that process.
-    if (held === undefined) return new StoreLock(this, ms, undefined, undefined, lockBusy("store"));
     const lock = new StoreLock(this, ms, undefined, held);
     try {
       lock.now = await this.#readFrom(store, ms);
@@ -174,27 +163,8 @@ export class StoreVault implements Vault {
     const lines = record && Object.fromEntries(
       Object.entries(record).filter(([, text]) => typeof text === "string"),
     );
-    this.hadRecord ||= lines !== undefined;
     this.session.notices.set({ STORE_AWAY: undefined });
-    return lines ?? (this.hadRecord ? undefined : {});
-  }
-
-  /** Looks now and then for what the holder of the lock has saved. */
-  async #untilServed(
-    store: SessionStore,
-    isServedBy: (lines: Lines | undefined) => boolean,
-    over: AbortSignal,
-  ): Promise<undefined> {
-    const { random, timeout } = this.#world;
-    for (let look = 1; !over.aborted; look++) {
-      const pauseMs = backoffMs(look, FIRST_LOOK_MS, random, LONGEST_LOOK_MS);
-      await new Promise<void>((resolve) => onAbort(timeout(pauseMs), resolve));
-      // If the store cannot be read, the wait for the lock goes on.
-      const lines = over.aborted
-        ? undefined
-        : await this.#readFrom(store, BRIEF_MS).catch(() => {});
-      if (lines && !over.aborted && isServedBy(lines)) return;
-    }
+    return lines;
   }
 
   /** The lock that was not granted. Another process may nevertheless have saved what it is for. */
@@ -248,14 +218,13 @@ class StoreLock implements Lock {
       // A transaction may be committed by the release.
       this.held = undefined;
       await vault.step(ms, () => held[Symbol.asyncDispose]());
-      vault.hadRecord = true;
       return { found: lines };
     } catch (error) {
       let found = await this.read();
       // The lines may be written although the reply was lost.
       if (found && sameLines(found, lines)) return { found };
       /** Whether the store contains what a refresh must not replace. */
-      const isOthers = () => found && !sameLines(found, before) && !isRefusalOf(found, before);
+      const isOthers = () => found && !sameLines(found, before);
       if ((isFinal || !isOthers()) && limit?.aborted === false && !this.isSecond) {
         // The lock may have expired while this process was suspended.
         await this.release();

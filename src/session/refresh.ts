@@ -83,7 +83,11 @@ export async function renew(
   };
   if (isServedBy(vault.peek())) return usable(memory);
 
-  await using lock = await vault.lock({ ms: totalMs * LOCK_WAIT_SHARE, signal });
+  await using lock = await vault.lock({
+    ms: totalMs * LOCK_WAIT_SHARE,
+    signal,
+    isServedBy,
+  });
   signal.throwIfAborted();
   if (isServedBy(lock.now)) return usable(memory);
   let held = renewable(memory);

@@ -502,6 +502,26 @@ Deno.test("no refresh is sent if the store cannot be read under the lock", () =>
     assertEquals([await call(one), world.refreshes()], [200, 1]);
   }));
 
+Deno.test("a call that waits for the lock is served by tokens that its holder has saved", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    await other.login();
+    world.clock.advance(3_000);
+    const [write, release] = [gate(), gate()];
+    table.onWrite = write.step;
+    table.onRelease = release.step;
+    const refreshed = other.refresh();
+    await write.reached;
+    const called = call(one);
+    const locking = gate();
+    table.onLock = (signal) => void locking.step(signal);
+    await locking.reached;
+    write.open();
+    assertEquals([await called, world.refreshes()], [200, 1]);
+    release.open();
+    await refreshed;
+  }, { timeout: soon }));
+
 Deno.test("a call that needs the store waits for a read that a login began", async () => {
   using timeouts = heldTimeouts();
   await sharing(async ({ table, one, other }) => {

@@ -7,6 +7,7 @@ import {
   ProviderError,
 } from "../../errors/errors.ts";
 import { onAbort, unlessAborted } from "../../platform/abort.ts";
+import { backoffMs } from "../../platform/backoff.ts";
 import type { SessionLock, SessionStore } from "../../settings/session_store.ts";
 import { sameLines } from "../stored_tokens.ts";
 import {
@@ -30,8 +31,9 @@ const BRIEF_MS = 1_000;
  * when it continues, thereby makes one last attempt.
  */
 const GRACE_MS = 500;
-/** A shorter wait for the lock is not logged. */
-const SHORT_WAIT_MS = 50;
+/** The first and the longest pause between two looks while another process holds the lock. */
+const FIRST_LOOK_MS = 50;
+const LONGEST_LOOK_MS = 500;
 
 /** A store that is ready for use. */
 export interface OpenedStore {
@@ -79,28 +81,35 @@ export class StoreVault implements Vault {
     }
   }
 
-  async lock({ ms, signal }: LockWait): Promise<StoreLock> {
+  async lock({ ms, signal, isServedBy }: LockWait): Promise<StoreLock> {
     const store = await this.#opened(signal);
     signal?.throwIfAborted();
     const started = this.#world.monotonic();
     const limit = this.#world.timeout(ms);
-    const end = signal ? AbortSignal.any([limit, signal]) : limit;
-    const locking = Promise.try(() => store.lock(end));
+    const over = new AbortController();
+    const locking = Promise.try(() => store.lock(AbortSignal.any([limit, over.signal])));
+    const waits: Promise<SessionLock | undefined>[] = [
+      unlessAborted(signal, this.#within(limit, locking)),
+    ];
+    if (isServedBy) waits.push(this.#untilServed(store, isServedBy, over.signal));
     let held: SessionLock | undefined;
     try {
-      held = await unlessAborted(signal, this.#within(limit, locking));
+      held = await Promise.race(waits);
     } catch (error) {
       signal?.throwIfAborted();
       const isBusy = limit.aborted && explanationIn(error) === undefined;
       return await this.#notHeld(isBusy ? lockBusy("store") : this.problemOf("lock", error));
     } finally {
+      over.abort();
       const waitedMs = Math.round(this.#world.monotonic() - started);
-      if (waitedMs >= SHORT_WAIT_MS) {
+      if (waitedMs >= FIRST_LOOK_MS) {
         this.#world.log?.({ event: "lock", waitedMs, isHeld: held !== undefined });
       }
       // The store may grant the lock too late.
       if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
     }
+    // What another process saved serves the caller, so the lock stays with that process.
+    if (held === undefined) return new StoreLock(this, ms, undefined, undefined, lockBusy("store"));
     const lock = new StoreLock(this, ms, undefined, held);
     try {
       lock.now = await this.#readFrom(store, ms);
@@ -165,6 +174,24 @@ export class StoreVault implements Vault {
     );
     this.session.notices.set({ STORE_AWAY: undefined });
     return lines;
+  }
+
+  /** Looks now and then for what the holder of the lock has saved. */
+  async #untilServed(
+    store: SessionStore,
+    isServedBy: (lines: Lines | undefined) => boolean,
+    over: AbortSignal,
+  ): Promise<undefined> {
+    const { random, timeout } = this.#world;
+    for (let look = 1; !over.aborted; look++) {
+      const pauseMs = backoffMs(look, FIRST_LOOK_MS, random, LONGEST_LOOK_MS);
+      await new Promise<void>((resolve) => onAbort(timeout(pauseMs), resolve));
+      // If the store cannot be read, the wait for the lock goes on.
+      const lines = over.aborted
+        ? undefined
+        : await this.#readFrom(store, BRIEF_MS).catch(() => {});
+      if (lines && !over.aborted && isServedBy(lines)) return;
+    }
   }
 
   /** The lock that was not granted. Another process may nevertheless have saved what it is for. */

@@ -32,6 +32,11 @@ export interface Wait {
 }
 
 export interface LockWait extends Pick<Wait, "ms" | "signal"> {
+  /**
+   * Receives what another process saved in a store while this one waits for the lock. Returns
+   * whether the lock is no longer needed.
+   */
+  isServedBy?(lines: Lines | undefined): boolean;
   /** Whether the caller only removes lines. If so, no lock file is made for a missing `.env`. */
   readonly onlyRemoves?: boolean;
 }

@@ -4,7 +4,14 @@ import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { clearTokens, firstTokens, showTokens, withdrawTokens } from "./environment_mirror.ts";
 import { clockAdvice } from "./provider_clock.ts";
 import { next, type SessionEvent, type SessionState, stateOf, tokensOf } from "./state.ts";
-import { isOtherPrograms, linesOf, readStored, sameLines, textOf } from "./stored_tokens.ts";
+import {
+  isOtherPrograms,
+  linesOf,
+  readStored,
+  refusalOf,
+  sameLines,
+  textOf,
+} from "./stored_tokens.ts";
 import type { Lines, Lock, StoredSession, Vault } from "./vaults/vault.ts";
 import { accountOf } from "./whose.ts";
 import { whyNot } from "./why_not.ts";
@@ -96,7 +103,7 @@ export class Memory {
     if (isEnding) this.apply(event);
     if (event.kind === "refused" && !maySaveRefusal(lock, event.held)) return undefined;
     const tokens = isEnding ? tokensOf(this.current) : event.tokens;
-    const lines = linesOf(tokens);
+    const lines = event.kind === "refused" ? this.#withRefusal(event.held, lock) : linesOf(tokens);
     this.#saving = textOf(lines);
     const { found, problem } = await lock.write(lines, isFinal).finally(() => {
       this.#saving = undefined;
@@ -134,6 +141,14 @@ export class Memory {
   /** Makes the error for a call that finds no usable tokens. */
   whyNot(): AuthError {
     return whyNot(this.session, this.current, this.vault());
+  }
+
+  /** The lines after a refusal. In a store, they say which refresh token was refused. */
+  #withRefusal({ refreshToken }: Tokens, { now }: Lock): Lines {
+    const lines = linesOf(tokensOf(this.current));
+    const isInStore = "store" in (this.vault().place ?? {});
+    const refused = refreshToken ? refusalOf(refreshToken.reveal()) : now?.REFUSED;
+    return isInStore && refused ? { ...lines, REFUSED: refused } : lines;
   }
 
   #tokensIn(lines: Lines): Tokens | undefined {

@@ -5,6 +5,7 @@ import type { Settings } from "../settings/settings.ts";
 import { readPortalToken } from "./portal_token.ts";
 import { Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readClaims } from "../platform/claims.ts";
+import { checksum } from "../files/checksum.ts";
 import { isNamedIn } from "./whose.ts";
 import type { Lines } from "./vaults/vault.ts";
 import type { Learned, RefreshVariant, TokenParts, Tokens } from "../provider/tokens.ts";
@@ -35,6 +36,19 @@ export function linesOf(tokens: Tokens | undefined): Lines {
 /** Returns the lines of a session among others. */
 export function linesIn(read: (key: string) => string | undefined): Lines {
   return presentLines(Object.fromEntries(TOKEN_KEYS.map((key) => [key, read(key)])));
+}
+
+/**
+ * The line REFUSED of a record in a store, which tells a refusal from a logout: the holder of a lock
+ * that expired may still replace the refusal of the refresh token that it has used.
+ */
+export function refusalOf(refreshToken: string): string {
+  return checksum(refreshToken);
+}
+
+/** Whether the lines contain the refusal of the refresh token in other lines, and no other token. */
+export function isRefusalOf(lines: Lines, { REFRESH_TOKEN }: Lines): boolean {
+  return REFRESH_TOKEN !== undefined && lines.REFUSED === refusalOf(REFRESH_TOKEN);
 }
 
 /** The lines as a text, which is the same for the same lines. A store may return them in any order. */
@@ -87,8 +101,8 @@ export function readStored(
   });
   const { ACCESS_TOKEN: accessText, REFRESH_TOKEN: refreshText } = lines;
   if (!accessText && !refreshText) {
-    const isEmpty = Object.keys(lines).length === 0;
-    if (source !== "store" || isEmpty) return { parts: undefined };
+    const isEnded = Object.keys(lines).length === 0 || lines.REFUSED !== undefined;
+    if (source !== "store" || isEnded) return { parts: undefined };
     return ignored(
       "the session in the store was saved with another AUTH_STORE_KEY or by an earlier version, or " +
         "was changed since,",

@@ -9,7 +9,7 @@ import {
 import { onAbort, unlessAborted } from "../../platform/abort.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import type { SessionLock, SessionStore } from "../../settings/session_store.ts";
-import { sameLines } from "../stored_tokens.ts";
+import { isRefusalOf, sameLines } from "../stored_tokens.ts";
 import {
   type Lines,
   type Lock,
@@ -251,7 +251,7 @@ class StoreLock implements Lock {
       // The lines may be written although the reply was lost.
       if (found && sameLines(found, lines)) return { found };
       /** Whether the store contains what a refresh must not replace. */
-      const isOthers = () => found && !sameLines(found, before);
+      const isOthers = () => found && !sameLines(found, before) && !isRefusalOf(found, before);
       if ((isFinal || !isOthers()) && limit?.aborted === false && !this.isSecond) {
         // The lock may have expired while this process was suspended.
         await this.release();

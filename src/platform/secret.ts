@@ -67,15 +67,27 @@ const SHORTEST_SOUGHT = 4;
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const forms = secrets.map((secret) => secret.reveal())
     .filter((secret) => secret.length >= SHORTEST_SOUGHT)
-    .flatMap((secret) => [
-      secret,
-      JSON.stringify(secret).slice(1, -1),
-      encodeURIComponent(secret.toWellFormed()),
-      new TextEncoder().encode(secret).toBase64().replace(/=+$/, ""),
-    ])
+    .flatMap((secret) => {
+      const base64 = new TextEncoder().encode(secret).toBase64().replace(/=+$/, "");
+      const base64url = base64.replaceAll("+", "-").replaceAll("/", "_");
+      const json = JSON.stringify(secret).slice(1, -1);
+      return [secret, json, ...formsInUrl(secret), base64, base64url];
+    })
     // One secret may contain another, so the longest is replaced first.
     .sort((a, b) => b.length - a.length);
   return forms.reduce((left, form) => left.replaceAll(form, "[secret]"), text);
+}
+
+/** How programs write a text in a URL: a blank as `%20` or `+`, and hex digits in either case. */
+function formsInUrl(text: string): string[] {
+  const inForm = new URLSearchParams({ "": text }).toString().slice(1);
+  const forms = [
+    encodeURIComponent(text.toWellFormed()),
+    inForm,
+    inForm.replaceAll("+", "%20"),
+  ];
+  const lowerCase = (form: string) => form.replace(/%../g, (hex) => hex.toLowerCase());
+  return [...forms, ...forms.map(lowerCase)];
 }
 
 /**

@@ -181,10 +181,25 @@ export class Settings {
   }
 
   /**
-   * The user name or the password, if the environment contains only one of the two. One without the
-   * other is not used.
+   * The user name or the password, if the environment contains only one of the two, which is not
+   * used without the other.
    */
-  get unusedHalf(): "username" | "password" | undefined {
+  get unusedHalf(): Advice & { readonly name: "username" | "password" } | undefined {
+    const name = this.#unusedName();
+    if (name === undefined) return undefined;
+    const other = name === "username" ? "password" : "username";
+    const isPassedOn = name === "username" && this.found.has(other);
+    return {
+      name,
+      problem: `the environment has ${variableOf(name)}, which is used only together with ` +
+        VARIABLES[other],
+      fix: isPassedOn
+        ? [{ inProgram: "pass it as an option", inTerminal: "pass it with --username" }]
+        : `also set ${VARIABLES[other]} in the environment`,
+    };
+  }
+
+  #unusedName(): "username" | "password" | undefined {
     const username = environment(VARIABLES.username);
     const hasPassword = Boolean(environment(variableOf("password")));
     if (Boolean(username) === hasPassword) return undefined;

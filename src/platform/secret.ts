@@ -78,16 +78,20 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
   return forms.reduce((left, form) => left.replaceAll(form, "[secret]"), text);
 }
 
-/** How programs write a text in a URL: a blank as `%20` or `+`, and hex digits in either case. */
+/**
+ * How programs write a text in a URL: they differ in punctuation, blanks (`%20` or `+`) and the case
+ * of hex digits.
+ */
 function formsInUrl(text: string): string[] {
+  const plain = encodeURIComponent(text.toWellFormed());
+  const strict = plain.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
   const inForm = new URLSearchParams({ "": text }).toString().slice(1);
-  const forms = [
-    encodeURIComponent(text.toWellFormed()),
-    inForm,
-    inForm.replaceAll("+", "%20"),
-  ];
-  const lowerCase = (form: string) => form.replace(/%../g, (hex) => hex.toLowerCase());
-  return [...forms, ...forms.map(lowerCase)];
+  return [plain, strict, inForm].flatMap((form) => {
+    const forms = [form.replaceAll("%20", "+"), form.replaceAll("+", "%20")];
+    const inCase = (change: (hex: string) => string) =>
+      forms.map((each) => each.replace(/%../g, change));
+    return [...inCase((hex) => hex.toLowerCase()), ...inCase((hex) => hex.toUpperCase())];
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   namedEnvFile,
   nearestEnvFile,
   orOwnFile,
+  whyIgnored,
 } from "./env_location.ts";
 import { type EnvSnapshot, isBeingWritten, readEnvFile } from "./env_file.ts";
 import { endpointText } from "./endpoint.ts";
@@ -64,10 +65,7 @@ export class Settings {
     readonly ownDialect: ProviderDialect | undefined,
     readonly isLent: boolean,
   ) {
-    this.foreignFiles = location.foreign.map((path) => ({
-      problem: `${path} belongs to another user and is ignored`,
-      fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
-    }));
+    this.foreignFiles = location.foreign.map(whyIgnored);
   }
 
   /** Absolute path of the `.env`; `undefined` for memory only. */

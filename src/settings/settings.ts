@@ -35,7 +35,7 @@ import {
 import { environment } from "../platform/environment.ts";
 import { displayPath } from "../files/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
-import { refuseRemoved } from "./removed.ts";
+import { refuseTokenCommand } from "./removed.ts";
 import { FILE_VARIABLES, settingInEnvironment, variableOf } from "./secret_file.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
@@ -227,7 +227,8 @@ export function resolveSettings(
   isDefault: boolean,
   earlier?: Settings,
 ): Settings {
-  if (isDefault) refuseRemoved("variable", (name) => Boolean(environment(name)));
+  const removed = "AUTH_TOKEN_COMMAND";
+  if (isDefault) refuseTokenCommand(removed, environment(removed));
   const location = earlier ? locatedAgain(earlier.location) : locate(options, isDefault);
   const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const file = earlier && isBeingWritten(now) ? earlier.file : now;

@@ -133,7 +133,9 @@ function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigE
  */
 function missingCredentials(settings: Settings): SettingName[] {
   const missing = (["username", "password"] as const).filter((name) => !settings.text(name));
-  return missing.length < 2 ? missing : missing.filter((name) => name !== settings.unusedHalf);
+  return missing.length < 2
+    ? missing
+    : missing.filter((name) => name !== settings.unusedHalf?.name);
 }
 
 /** Says which settings are missing, why a file that may have them is not used, and what to do. */
@@ -144,10 +146,12 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   const unset = isWithheld ? missing.filter((name) => name !== "authUrl") : missing;
   const unusable = [isWithheld ? withheld : undefined, file.problem, ...foreignFiles]
     .filter((each) => each !== undefined);
+  const asksForCredentials = missing.includes("username") || missing.includes("password");
+  const half = asksForCredentials ? settings.unusedHalf : undefined;
 
   const problems = [`missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`];
   const steps: string[] = [];
-  for (const { problem, fix = "" } of unusable) {
+  for (const { problem, fix = "" } of half ? [half, ...unusable] : unusable) {
     problems.push(problem);
     steps.push(fixText(fix));
   }

@@ -1,3 +1,4 @@
+import type { Advice } from "../errors/advice.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../files/file_info.ts";
@@ -10,6 +11,7 @@ import {
   pathOfUrl,
   workingFolder,
 } from "../files/paths.ts";
+import { ENV_FILE_VARIABLE } from "./options.ts";
 
 /** The `.env` to use: the file that the user named, the nearest `.env`, or the user's own file. */
 export interface EnvLocation {
@@ -169,6 +171,22 @@ function isProjectRoot(folder: string): boolean {
 /** Whether a file belongs to another user. Windows does not provide this information. */
 export function isOfAnotherUser({ uid }: Deno.FileInfo): boolean {
   return uid !== null && uid !== ownUid();
+}
+
+/**
+ * Says why a `.env` is ignored: it belongs to another user, or the permission to find out is
+ * missing.
+ */
+export function whyIgnored(path: string): Advice & { readonly fix: string } {
+  const fix = `set ${ENV_FILE_VARIABLE} to the file that you want to use`;
+  if (ownUid() !== undefined) {
+    return { problem: `${path} belongs to another user and is ignored`, fix };
+  }
+  const flag = "--allow-read=.";
+  return {
+    problem: `${path} is ignored, because it may belong to another user: ${flag} is missing`,
+    fix: `add ${flag} to the command, or ${fix}`,
+  };
 }
 
 /**

@@ -72,7 +72,7 @@ export interface Session {
   ): Promise<Download>;
   /** Downloads many files. See {@linkcode downloadAll}. */
   downloadAll(
-    items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
+    items: Iterable<DownloadItem>,
     options?: DownloadAllOptions,
   ): Promise<Downloads>;
   /** Returns a current access token. See {@linkcode accessToken}. */

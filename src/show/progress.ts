@@ -80,12 +80,11 @@ export function downloadsText(
   const rate = bytes / Math.max(passedMs, 1) * 1_000;
   const failures = failed > 0 ? `, ${failed} failed` : "";
   const fetched = `${bytesText(bytes)}  ${bytesText(Math.round(rate))}/s`;
-  if (!total) return `${files} files${failures}  ${fetched}`;
   const fetchedFiles = files - kept;
   const left = fetchedFiles > 0
     ? `  ${durationText((total - files) / fetchedFiles * passedMs)} left`
     : "";
-  return `${barText(files / total)}  ${files} of ${total} files${failures}  ${fetched}${left}`;
+  return `${barText(files / Math.max(total, 1))}  ${files} of ${total} files${failures}  ${fetched}${left}`;
 }
 
 function barText(share: number): string {

@@ -3,12 +3,12 @@ import type { Api } from "../api.ts";
 import { checkIfExists, checkRequest, type Download, downloadFile } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
 import { checkedHeaders } from "../headers.ts";
-import { checkedItems, type DownloadItems, type Task, withoutQuery } from "./items.ts";
+import { checkedItems, type DownloadItem, type Task, withoutQuery } from "./items.ts";
 import { Reports } from "./reports.ts";
 import { isDiskFull } from "../save_errors.ts";
 import type { DownloadProgress } from "./transfer.ts";
 import { idleTimeout } from "../idle.ts";
-import { onAbort, unlessAborted } from "../../platform/abort.ts";
+import { onAbort } from "../../platform/abort.ts";
 import { ApiError, AuthError, typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode downloadAll}. */
@@ -37,10 +37,8 @@ export interface DownloadAllOptions {
 export interface DownloadsProgress {
   /** Number of files that were saved, were kept or failed. */
   files: number;
-  /**
-   * Number of all files. Missing if the items come from an async iterable, whose length is unknown.
-   */
-  total?: number;
+  /** Number of all files. */
+  total: number;
   /** Number of files that were kept because they already existed. */
   kept: number;
   /** Number of files that could not be downloaded. */
@@ -98,27 +96,24 @@ const BUSY_MS = 20;
  */
 export async function downloadItems(
   api: Api,
-  items: DownloadItems,
+  items: Iterable<DownloadItem>,
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
 ): Promise<Downloads> {
   checkOptions(options);
   const { concurrency = DEFAULT_CONCURRENCY } = options;
-  const { tasks, total } = checkedItems(items);
-  const batch = new Batch(api, options, concurrency, total);
+  const tasks = checkedItems(items);
+  const batch = new Batch(api, options, concurrency, tasks.length);
   const { end } = batch.group;
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));
-  /** Saves items until no items are left. Several workers run this function at once. */
+  const left = tasks.values();
+  /** Saves items until no items are left. Several workers take items from the same iterator. */
   const work = async () => {
-    while (true) {
-      const { value: task } = await unlessAborted(end.signal, tasks.next());
-      if (task === undefined) return;
-      await batch.save(task);
-    }
+    for (const task of left) await batch.save(task);
   };
   try {
     batch.reports.now();
-    const count = Math.min(concurrency * WORKERS_FOR_EACH, total ?? Infinity);
+    const count = Math.min(concurrency * WORKERS_FOR_EACH, tasks.length);
     const workers = Array.from({ length: count }, work);
     await Promise.all(workers.map((each) => each.catch((error) => end.abort(error))));
     end.signal.throwIfAborted();
@@ -127,9 +122,6 @@ export async function downloadItems(
   } finally {
     stopListening();
     batch.close();
-    // Not awaited: `return()` would wait for the source of the items, which may itself wait for the
-    // network.
-    tasks.return(undefined).catch(() => {});
   }
 }
 
@@ -160,12 +152,11 @@ class Batch {
   readonly #started: number;
   #restedAt = performance.now();
 
-  /** @param total The number of items, if it is known. */
   constructor(
     private readonly api: Api,
     private readonly options: DownloadAllOptions,
     concurrency: number,
-    private readonly total: number | undefined,
+    private readonly total: number,
   ) {
     this.#started = api.timing.monotonic();
     this.group = new DownloadGroup(api.timing, concurrency);
@@ -175,8 +166,7 @@ class Batch {
   #progress(): DownloadsProgress {
     const [kept, failed] = [this.#kept.length, this.#failed.length];
     const files = this.#saved.length + kept + failed;
-    const { total } = this;
-    return { files, ...(total !== undefined && { total }), kept, failed, bytes: this.#bytes };
+    return { files, total: this.total, kept, failed, bytes: this.#bytes };
   }
 
   /**

@@ -266,15 +266,6 @@ test("downloadAll() pauses all downloads after a 429 with Retry-After", async (p
   assertEquals((await running).saved.length, 40);
 });
 
-test("the signal of an item ends only the download of that item", text, async (world) => {
-  const request = new Request("https://api.sandbox.example/x", {
-    signal: AbortSignal.abort("enough"),
-  });
-  const { saved, failed } = await world.all([[request, `${world.folder}/x`], ...world.items(2)]);
-  assertEquals([saved.length, failed.length], [2, 1]);
-  assertMatch(`${failed[0]?.error}`, /enough/);
-});
-
 for (const [status, what] of [[429, "stops"], [503, "continues"]] as const) {
   test(
     `downloadAll() ${what} after a ${status} that asks to wait more than five minutes`,
@@ -346,10 +337,6 @@ test("downloadAll() rejects a wrong argument before it sends anything", text, as
     [[[item, [5, "x"]]], /The input of item 2 must be a string, a URL or a Request/],
     [[[item, ["/x", "~/x.csv"]]], /The file of item 2 must be .*cannot begin with ~/],
     [[[item], { concurrency: 1.5 }], /concurrency must be a whole number from 1/],
-    [
-      [[item], { init: { method: "POST", body: new Response("rows").body } }],
-      /The body is sent with each item; pass text or bytes, not a stream/,
-    ],
   ];
   for (const [values, message] of wrong) {
     const error = await rejection(loose(...values));

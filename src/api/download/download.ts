@@ -91,19 +91,6 @@ export function checkIfExists(ifExists: unknown): void {
 }
 
 /**
- * @throws {TypeError} If the response to such a request is not a whole file: a HEAD, or a request
- * with a range.
- */
-export function checkRequest(method: string, headers: Headers): void {
-  if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
-  if (headers.has("range") || headers.has("if-range")) {
-    throw typeError(
-      "A download saves whole files and sets the range header itself; use authFetch() for part of a file",
-    );
-  }
-}
-
-/**
  * Saves a response as a file.
  *
  * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
@@ -156,8 +143,8 @@ export async function downloadFile(
   const started = monotonic();
   const { ifExists = "keep", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
   const call = new CheckedCall(api, input, init, signal, idleTimeout(idleTimeoutMs));
-  const { address, headers, method } = call.request;
-  checkRequest(method, headers);
+  const { address, method } = call.request;
+  if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
   const canResume = resume && method === "GET";
   const part = await retry<Part | number>(api.timing, signal, async (count) => {
     const part = await onDisk(file, () => openPart(file, address, ifExists, canResume));

@@ -1,8 +1,7 @@
 /** Downloads many files, a few at once. */
 import type { Api } from "../api.ts";
-import { checkIfExists, checkRequest, type Download, downloadFile } from "./download.ts";
+import { checkIfExists, type Download, downloadFile } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { checkedHeaders } from "../headers.ts";
 import { checkedItems, type DownloadItem, type Task, withoutQuery } from "./items.ts";
 import { Reports } from "./reports.ts";
 import { isDiskFull } from "../save_errors.ts";
@@ -82,11 +81,6 @@ const DEFAULT_CONCURRENCY = 4;
  * finish a file on the disk.
  */
 const WORKERS_FOR_EACH = 2;
-/**
- * Maximum time to work before the event loop gets a turn. Without turns, many files that are kept
- * and need no request would delay Stop and timers.
- */
-const BUSY_MS = 20;
 
 /**
  * Saves many files, a few at once. If one file fails, the others continue, unless they would fail
@@ -127,17 +121,12 @@ export async function downloadItems(
 
 /** @throws {TypeError} If an option cannot be used for any item. */
 function checkOptions(options: DownloadAllOptions): void {
-  const { concurrency = DEFAULT_CONCURRENCY, idleTimeoutMs, ifExists, init = {} } = options;
+  const { concurrency = DEFAULT_CONCURRENCY, idleTimeoutMs, ifExists } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw typeError("concurrency must be a whole number from 1");
   }
   idleTimeout(idleTimeoutMs);
   checkIfExists(ifExists);
-  const { method = "GET", headers, body } = init;
-  checkRequest(method.toUpperCase(), checkedHeaders(headers));
-  if (body instanceof ReadableStream) {
-    throw typeError("The body is sent with each item; pass text or bytes, not a stream");
-  }
 }
 
 /** The downloads of one call, and their results so far. */
@@ -150,7 +139,6 @@ class Batch {
   /** Number of bytes that this call has downloaded. */
   #bytes = 0;
   readonly #started: number;
-  #restedAt = performance.now();
 
   constructor(
     private readonly api: Api,
@@ -175,30 +163,18 @@ class Batch {
    * @throws An error that would affect the other items, too.
    */
   async save({ input, path }: Task): Promise<void> {
-    await this.#rest();
-    const { signal: end } = this.group.end;
-    end.throwIfAborted();
-    const signal = input instanceof Request ? AbortSignal.any([end, input.signal]) : end;
+    const { signal } = this.group.end;
+    signal.throwIfAborted();
     try {
-      signal.throwIfAborted();
       const options = { ...this.options, onPiece: this.#counter() };
       const file = await downloadFile(this.api, input, path, options, signal, this.group);
       (file.kept ? this.#kept : this.#saved).push(file);
-    } catch (reason) {
-      end.throwIfAborted();
-      // The signal of an item may abort with a value of any type.
-      const error = reason instanceof Error ? reason : new Error(`${reason}`);
-      if (concernsAll(error)) throw error;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Error) || concernsAll(error)) throw error;
       this.#failed.push({ input: withoutQuery(input), file: path, error });
     }
     this.reports.soon();
-  }
-
-  /** Lets the event loop take a turn now and then. */
-  async #rest(): Promise<void> {
-    if (performance.now() - this.#restedAt <= BUSY_MS) return;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    this.#restedAt = performance.now();
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Makes the errors of a call. An error quotes the response only without the call's secrets. */
 import type { Api } from "./api.ts";
 import type { CallSecrets } from "./call_secrets.ts";
-import { charsetOf, isKnownCharset, isText, lenientText } from "./charset.ts";
+import { charsetOf, isText, lenientText } from "./charset.ts";
 import { fixOfStatus, isUnknownPath, messageIn } from "./error_response.ts";
 import { isPage, pageText } from "./pages.ts";
 import { CORRECT_THE_ADDRESS, detourOf } from "./redirects.ts";
@@ -117,12 +117,8 @@ export class CallErrors {
     const { headers } = response;
     const text = lenientText(bytes, headers);
     if (isPage(text)) return this.unusable(response, this.pageInsteadOfJson(text));
-    const charset = charsetOf(headers);
-    const name = this.secrets.quote(charset, 40);
     return this.unusable(response, {
-      problem: isKnownCharset(charset)
-        ? `it contains bytes that are not text in the charset ${name}`
-        : `it declares the charset ${name}, which the runtime cannot decode`,
+      problem: `it is not text in the charset ${this.secrets.quote(charsetOf(headers), 40)}`,
       fix: "save it with download(), or decode (await authFetch(…)).arrayBuffer() yourself",
     });
   }
@@ -133,9 +129,6 @@ export class CallErrors {
 
   /** Describes a page that was received instead of the API's response. */
   describePage(text: string): string {
-    const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
-      ? ", which asks for a login"
-      : "";
-    return this.secrets.quote(pageText(text), 80) + asks;
+    return this.secrets.quote(pageText(text), 80);
   }
 }

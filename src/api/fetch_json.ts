@@ -107,52 +107,17 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   }
 }
 
-const NOT_JSON = "save it with download(), or read text with (await authFetch(…)).text()";
-
 /** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
-  const type = response.headers.get("content-type")?.split(/[;,]/)[0]?.trim().toLowerCase() ?? "";
-  const quote = (words: string) => call.secrets.quote(words, 80);
-  if (isPage(text) || type === "text/html") {
-    return call.errors.pageInsteadOfJson(text);
-  }
-  if (/^[[{]/.test(text)) return whyMalformed(text);
-  const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
+  if (isPage(text)) return call.errors.pageInsteadOfJson(text);
+  const type = response.headers.get("content-type") ?? "none";
   const beginning = isText(text)
     ? `begins with "${call.secrets.quote(text, 60)}"`
     : "is binary data";
   return {
-    problem: `it is not JSON, ${words} and ${beginning}`,
-    fix: NOT_JSON,
+    problem: `it is not JSON, has the content type ${
+      call.secrets.quote(type, 80)
+    } and ${beginning}`,
+    fix: "save it with download(), or read it with (await authFetch(…)).text()",
   };
-}
-
-/** Explains what is wrong with text that begins like JSON. */
-function whyMalformed(text: string): Advice {
-  const reading = "read it with (await authFetch(…)).text(), and";
-  if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
-    return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
-  }
-  // The runtime's message quotes the text around the error, so this pattern searches the message
-  // instead of a long text.
-  if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
-    return {
-      problem: "it contains NaN or Infinity, which JSON does not allow",
-      fix: `${reading} replace them with null`,
-    };
-  }
-  return {
-    problem: "it is JSON that is cut off or malformed",
-    fix: "try again, or read it with (await authFetch(…)).text()",
-  };
-}
-
-/** The runtime's error for a text that is not JSON. */
-function syntaxError(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }

@@ -2,7 +2,7 @@
 import { NOT_THE_API } from "../call_errors.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { fixOfStatus } from "../error_response.ts";
-import { isMarkup } from "../pages.ts";
+import { isPage } from "../pages.ts";
 import { encodingOf } from "./version.ts";
 import type { Fix } from "../../errors/advice.ts";
 import type { ApiError } from "../../errors/errors.ts";
@@ -29,7 +29,7 @@ export async function refusePage(
   const type = response.headers.get("content-type") ?? "";
   if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
   const text = await call.beginningOf(response.clone());
-  if (!isMarkup(text)) return;
+  if (!isPage(text)) return;
   await response.body?.cancel();
   throw call.errors.unusable(response, {
     problem: `it is ${call.errors.describePage(text)}, and was not saved`,

@@ -1,4 +1,3 @@
-import { type Api, apiOf } from "./api/api.ts";
 import { fetchWithToken } from "./api/auth_fetch.ts";
 import type { CallErrors } from "./api/call_errors.ts";
 import type { Download, DownloadOptions } from "./api/download/download.ts";
@@ -259,7 +258,7 @@ class AccountSession implements ConfigurableSession {
 
   readonly checkedFetch: ConfigurableSession["checkedFetch"] = async (input, init) => {
     const { CheckedCall } = await import("./api/checked_call.ts");
-    const call = new CheckedCall(this.#api, input, init, undefined, 0);
+    const call = new CheckedCall(this.#engine, input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
     if (response.ok) return { response, error: undefined, callErrors: call.errors };
     // The caller still prints the body, so only a clone is read. The error needs the original,
@@ -271,7 +270,7 @@ class AccountSession implements ConfigurableSession {
   readonly fetchJson: Session["fetchJson"] = (input, init) =>
     cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
       const { fetchParsed } = await import("./api/fetch_json.ts");
-      return await fetchParsed(this.#api, input, init, signal);
+      return await fetchParsed(this.#engine, input, init, signal);
     });
 
   readonly download: Session["download"] = (input, file, given = {}) =>
@@ -280,8 +279,8 @@ class AccountSession implements ConfigurableSession {
       const path = pathOfFile(file);
       const { displayableDownload } = await import("./show/download_view.ts");
       const { downloadText } = await import("./show/progress.ts");
-      const api = this.#api;
-      const save = (options: DownloadOptions) => downloadTo(api, input, path, options, signal);
+      const engine = this.#engine;
+      const save = (options: DownloadOptions) => downloadTo(engine, input, path, options, signal);
       return displayableDownload(
         await this.#withProgress(displayPath(path), downloadText, given, save),
       );
@@ -292,8 +291,8 @@ class AccountSession implements ConfigurableSession {
       const { downloadItems } = await import("./api/download/download_all.ts");
       const { displayableDownloads } = await import("./show/download_view.ts");
       const { downloadsText } = await import("./show/progress.ts");
-      const api = this.#api;
-      const save = (options: DownloadAllOptions) => downloadItems(api, items, options, signal);
+      const engine = this.#engine;
+      const save = (options: DownloadAllOptions) => downloadItems(engine, items, options, signal);
       return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
     });
 
@@ -351,11 +350,6 @@ class AccountSession implements ConfigurableSession {
     if (this.#engine.configuration.isRead) this.#change(configuration);
     else this.#engine = this.#engineFor(configuration);
   };
-
-  /** The API for a call that checks the response. */
-  get #api(): Api {
-    return apiOf(this.#engine);
-  }
 
   /**
    * Rereads the settings for login(), refresh(), status() and doctor(), and for a call whose

@@ -1,5 +1,6 @@
 /** Makes the errors of a call. An error quotes the response only without the call's secrets. */
-import type { Api } from "./api.ts";
+import type { ApiAccount } from "./account.ts";
+import { accessOf, droppedPath } from "./api_access.ts";
 import type { CallSecrets } from "./call_secrets.ts";
 import { charsetOf, isText, lenientText } from "./charset.ts";
 import { fixOfStatus, isUnknownPath, messageIn } from "./error_response.ts";
@@ -38,7 +39,7 @@ interface Details {
 /** The errors of one call. */
 export class CallErrors {
   constructor(
-    private readonly api: Api,
+    private readonly account: ApiAccount,
     private readonly request: ApiRequest,
     private readonly secrets: CallSecrets,
   ) {}
@@ -49,8 +50,8 @@ export class CallErrors {
     fix: Fix,
     { response, text, cause }: Details = {},
   ): ApiError {
-    const { api, request: { method, url }, secrets } = this;
-    const waitMs = retryAfterMs(response?.headers, api.timing.now());
+    const { account, request: { method, url }, secrets } = this;
+    const waitMs = retryAfterMs(response?.headers, account.world.now());
     const id = REQUEST_IDS.map((name) => response?.headers.get(name)).find((id) => id);
     return new ApiError(code, problem, fix, {
       method,
@@ -66,7 +67,7 @@ export class CallErrors {
 
   /** The error for a response whose status is not 2xx. Quotes the message in its body. */
   refused(response: Response, text: string, attempts: number): ApiError {
-    const { api, request: { method, url }, secrets } = this;
+    const { account, request: { method, url }, secrets } = this;
     const { status } = response;
     const said = messageIn(text);
     const quoted = said && ` (${secrets.quote(said).replace(/\.$/, "")})`;
@@ -75,7 +76,7 @@ export class CallErrors {
     const what =
       `Cannot ${method} ${url} because ${who} responded with ${status}${quoted}${tried}` +
       withoutToken(response);
-    const failure = status === 401 && !detourOf(response) ? api.refreshFailure() : undefined;
+    const failure = status === 401 && !detourOf(response) ? account.refreshFailure : undefined;
     const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
     const fix = failure?.fix ?? this.#fixOf(response, said);
     return this.make("API_STATUS", problem, fix, { response, text });
@@ -87,8 +88,8 @@ export class CallErrors {
   }
 
   #fixOf(response: Response, said: string): Fix {
-    const { api, request } = this;
-    const dropped = api.droppedPath(request.input);
+    const { account, request } = this;
+    const dropped = droppedPath(request.input, accessOf(account.settings));
     if (isUnknownPath(response, said) && dropped !== undefined) {
       return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
@@ -96,7 +97,7 @@ export class CallErrors {
     if ([401, 403].includes(response.status) && detourOf(response)) {
       return this.#isFromApi(response) ? CORRECT_THE_ADDRESS : ASK_FOR_ACCESS;
     }
-    return fixOfStatus(response, said, retryAfterMs(response.headers, api.timing.now()));
+    return fixOfStatus(response, said, retryAfterMs(response.headers, account.world.now()));
   }
 
   /** The error for a 2xx response with an unexpected body. */

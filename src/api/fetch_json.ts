@@ -1,5 +1,5 @@
 /** Calls the API and parses the response as JSON. Repeats a call that the API was too busy for. */
-import type { Api } from "./api.ts";
+import type { ApiAccount } from "./account.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { isText, strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
@@ -40,7 +40,7 @@ const DEFAULT_IDLE_MS = 300_000;
  * not text in its charset, `API_TIMEOUT` if no data arrives.
  */
 export async function fetchParsed<T>(
-  api: Api,
+  account: ApiAccount,
   input: string | URL | Request,
   init: FetchJsonInit = {},
   signal?: AbortSignal,
@@ -48,23 +48,23 @@ export async function fetchParsed<T>(
   checkInit(init);
   const { retries = 3, idleTimeoutMs = DEFAULT_IDLE_MS } = init;
   let { retryWithinMs: leftMs = 60_000 } = init;
-  const call = new CheckedCall(api, input, init, signal, idleTimeout(idleTimeoutMs));
+  const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
   const headers = new Headers(call.request.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
-  const { timing } = api;
+  const { world } = account;
 
   /** The pause before the next request; `undefined` if no request follows. */
   function pauseAfter(refusal: Response, attempt: number): number | undefined {
     if (!WORTH_A_RETRY.includes(refusal.status)) return undefined;
-    const waitMs = retryAfterMs(refusal.headers, timing.now());
-    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, timing.random);
+    const waitMs = retryAfterMs(refusal.headers, world.now());
+    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
     if (!call.request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
     leftMs -= pauseMs;
     return pauseMs;
   }
 
   try {
-    return await retry(timing, signal, async (attempt): Promise<Attempt<T>> => {
+    return await retry(world, signal, async (attempt): Promise<Attempt<T>> => {
       const response = await call.send(headers, attempt);
       if (response.ok) return { done: await parse<T>(call, response) };
       const pauseMs = pauseAfter(response, attempt);

@@ -84,7 +84,9 @@ export function downloadsText(
   const left = fetchedFiles > 0
     ? `  ${durationText((total - files) / fetchedFiles * passedMs)} left`
     : "";
-  return `${barText(files / Math.max(total, 1))}  ${files} of ${total} files${failures}  ${fetched}${left}`;
+  return `${
+    barText(files / Math.max(total, 1))
+  }  ${files} of ${total} files${failures}  ${fetched}${left}`;
 }
 
 function barText(share: number): string {

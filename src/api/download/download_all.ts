@@ -1,5 +1,5 @@
 /** Downloads many files, a few at once. */
-import type { Api } from "../api.ts";
+import type { ApiAccount } from "../account.ts";
 import { checkIfExists, type Download, downloadFile } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
 import { checkedItems, type DownloadItem, type Task, withoutQuery } from "./items.ts";
@@ -89,7 +89,7 @@ const WORKERS_FOR_EACH = 2;
  * @param signal Cancels all downloads. The downloaded part of each file is kept.
  */
 export async function downloadItems(
-  api: Api,
+  account: ApiAccount,
   items: Iterable<DownloadItem>,
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
@@ -97,7 +97,7 @@ export async function downloadItems(
   checkOptions(options);
   const { concurrency = DEFAULT_CONCURRENCY } = options;
   const tasks = checkedItems(items);
-  const batch = new Batch(api, options, concurrency, tasks.length);
+  const batch = new Batch(account, options, concurrency, tasks.length);
   const { end } = batch.group;
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));
   const left = tasks.values();
@@ -141,14 +141,14 @@ class Batch {
   readonly #started: number;
 
   constructor(
-    private readonly api: Api,
+    private readonly account: ApiAccount,
     private readonly options: DownloadAllOptions,
     concurrency: number,
     private readonly total: number,
   ) {
-    this.#started = api.timing.monotonic();
-    this.group = new DownloadGroup(api.timing, concurrency);
-    this.reports = new Reports(api.timing, () => options.onProgress?.(this.#progress()));
+    this.#started = account.world.monotonic();
+    this.group = new DownloadGroup(account.world, concurrency);
+    this.reports = new Reports(account.world, () => options.onProgress?.(this.#progress()));
   }
 
   #progress(): DownloadsProgress {
@@ -167,7 +167,7 @@ class Batch {
     signal.throwIfAborted();
     try {
       const options = { ...this.options, onPiece: this.#counter() };
-      const file = await downloadFile(this.api, input, path, options, signal, this.group);
+      const file = await downloadFile(this.account, input, path, options, signal, this.group);
       (file.kept ? this.#kept : this.#saved).push(file);
     } catch (error) {
       signal.throwIfAborted();
@@ -198,7 +198,7 @@ class Batch {
       failed,
       counts: { saved: saved.length, kept: kept.length, failed: failed.length },
       bytes: saved.reduce((sum, { bytes }) => sum + bytes, 0),
-      milliseconds: Math.round(this.api.timing.monotonic() - this.#started),
+      milliseconds: Math.round(this.account.world.monotonic() - this.#started),
     };
   }
 

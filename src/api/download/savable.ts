@@ -56,7 +56,7 @@ export async function notReady(
   attempts: number,
 ): Promise<ApiError> {
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
-  const waitMs = retryAfterMs(response.headers, call.api.timing.now());
+  const waitMs = retryAfterMs(response.headers, call.account.world.now());
   return call.errors.unusable(response, {
     problem: `the API is still preparing the file${tried}, and nothing was saved`,
     fix: call.request.isSafe ? fixOfStatus(response, "", waitMs) : READ_IT,

@@ -79,7 +79,7 @@ export class Transfer {
   }
 
   async run(): Promise<void> {
-    const { call: { api: { timing }, request, signal }, group, part } = this;
+    const { call: { account: { world }, request, signal }, group, part } = this;
     this.#report();
     while (true) {
       await group.turn(signal);
@@ -94,10 +94,10 @@ export class Transfer {
       }
       const usual = this.#fruitless === 0
         ? 0
-        : backoffMs(this.#fruitless, FIRST_PAUSE_MS, timing.random);
+        : backoffMs(this.#fruitless, FIRST_PAUSE_MS, world.random);
       const { why, pauseMs = usual, isBusy } = setback;
       if (isBusy) group.pauseAll(pauseMs, why);
-      else await pause(timing, pauseMs, why, signal);
+      else await pause(world, pauseMs, why, signal);
     }
   }
 
@@ -235,7 +235,7 @@ export class Transfer {
     const { call, group } = this;
     const { status } = response;
     const attempts = this.#fruitless + 1;
-    const waitMs = retryAfterMs(response.headers, call.api.timing.now());
+    const waitMs = retryAfterMs(response.headers, call.account.world.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPending = status === 202;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;

@@ -47,7 +47,7 @@ const words: [string, () => Response, RegExp][] = [
   [
     "the XML of a file store",
     answer(403, "<Error><Message>Expired</Message></Error>"),
-    /403 \(Expired\)/,
+    /403 \(<Error>.*Expired.*\)/,
   ],
   ["plain text", answer(500, "out of order"), /500 \(out of order\); try again in a few minutes/],
   [

@@ -39,11 +39,9 @@ export async function refusePage(
 
 /** The error for a success that is not the file. */
 export async function notTheFile(call: CheckedCall, response: Response): Promise<ApiError> {
+  const problem = "a response with this status is not the file, and was not saved";
   const text = await call.beginningOf(response);
-  const advice = text === ""
-    ? { problem: "it has no body, so nothing was saved", fix: "check the path" }
-    : { problem: "a response with this status is not the file, and was not saved", fix: READ_IT };
-  return call.errors.unusable(response, advice, { text });
+  return call.errors.unusable(response, { problem, fix: READ_IT }, { text });
 }
 
 /**

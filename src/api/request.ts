@@ -1,8 +1,7 @@
 /** Checks the request of `fetchJson()` or a download. */
 import type { ApiAccount } from "./account.ts";
 import { checkedHeaders } from "./headers.ts";
-import { addressOfCall, isPlainObject, methodOf } from "./prepared_call.ts";
-import { typeError } from "../errors/errors.ts";
+import { addressOfCall, checkInit, methodOf } from "./prepared_call.ts";
 
 /** The request of a call whose response this module checks, not the user. */
 export interface ApiRequest {
@@ -28,7 +27,7 @@ export function requestOf(
   input: string | URL | Request,
   init: RequestInit,
 ): ApiRequest {
-  if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
+  checkInit(init);
   const given = init.headers ?? (input instanceof Request ? input.headers : undefined);
   const headers = checkedHeaders(given);
   const address = addressOfCall(account, input);

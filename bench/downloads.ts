@@ -135,7 +135,7 @@ async function memoryTable(most: number): Promise<Table> {
   }
   return {
     title: "Downloads: memory",
-    columns: ["files from an async list, all there", "held by the result", "process grown by"],
+    columns: ["files of a generator, all there", "held by the result", "process grown by"],
     rows,
     notes: ["The process also grows by what its garbage collector leaves for later."],
   };

@@ -1,5 +1,5 @@
 /**
- * Runs `downloadAll()` on a given number of existing files, from an async iterable. Prints by how
+ * Runs `downloadAll()` on a given number of existing files, from a generator. Prints by how
  * many MiB the memory grew, and the heap after a garbage collection (`--v8-flags=--expose-gc`). A
  * thousand links to one folder turn a hundred files into a hundred thousand paths.
  */
@@ -12,7 +12,7 @@ await Deno.mkdir(`${folder}/0`);
 for (let file = 0; file < FILES; file++) await Deno.writeTextFile(`${folder}/0/${file}`, "");
 for (let link = 1; link < count / FILES; link++) await Deno.symlink("0", `${folder}/${link}`);
 
-async function* items(from: number, to: number): AsyncGenerator<DownloadItem> {
+function* items(from: number, to: number): Generator<DownloadItem> {
   for (let at = from; at < to; at++) {
     yield [`/${at}`, `${folder}/${Math.floor(at / FILES)}/${at % FILES}`];
   }

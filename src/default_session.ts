@@ -217,8 +217,7 @@ export function download(
  * disk, or an API that cannot be reached. A 429 or a `Retry-After` slows down all files together. A
  * notebook or a terminal shows the progress.
  *
- * An array is checked in full before anything is sent. An async iterable may have any length: at
- * most 2 × `concurrency` items are read ahead.
+ * All items are checked before anything is sent.
  *
  * Needs `--allow-read` and `--allow-write` for the folders of the files.
  *
@@ -245,7 +244,7 @@ export function download(
  * ```
  */
 export function downloadAll(
-  items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
+  items: Iterable<DownloadItem>,
   options?: DownloadAllOptions,
 ): Promise<Downloads> {
   return defaultSession().downloadAll(items, options);

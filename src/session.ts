@@ -1,4 +1,3 @@
-import { type Api, apiOf } from "./api/api.ts";
 import { fetchWithToken } from "./api/auth_fetch.ts";
 import type { CallErrors } from "./api/call_errors.ts";
 import type { Download, DownloadOptions } from "./api/download/download.ts";
@@ -14,7 +13,6 @@ import type { LoginOptions } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
-import { displayPath } from "./files/paths.ts";
 import { inKernel } from "./errors/advice.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
@@ -72,7 +70,7 @@ export interface Session {
   ): Promise<Download>;
   /** Downloads many files. See {@linkcode downloadAll}. */
   downloadAll(
-    items: Iterable<DownloadItem> | AsyncIterable<DownloadItem>,
+    items: Iterable<DownloadItem>,
     options?: DownloadAllOptions,
   ): Promise<Downloads>;
   /** Returns a current access token. See {@linkcode accessToken}. */
@@ -236,7 +234,7 @@ export class AccountSession implements Session {
   readonly fetchJson: Session["fetchJson"] = (input, init) =>
     cancellable("fetchJson()", requestSignal(input, init), async (signal) => {
       const { fetchParsed } = await import("./api/fetch_json.ts");
-      return await fetchParsed(this.#api, input, init, signal);
+      return await fetchParsed(this.#engine, input, init, signal);
     });
 
   readonly download: Session["download"] = (input, file, given = {}) =>
@@ -245,10 +243,10 @@ export class AccountSession implements Session {
       const path = pathOfFile(file);
       const { displayableDownload } = await import("./show/download_view.ts");
       const { downloadText } = await import("./show/progress.ts");
-      const api = this.#api;
-      const save = (options: DownloadOptions) => downloadTo(api, input, path, options, signal);
+      const engine = this.#engine;
+      const save = (options: DownloadOptions) => downloadTo(engine, input, path, options, signal);
       return displayableDownload(
-        await this.#withProgress(displayPath(path), downloadText, given, save),
+        await this.#withProgress(downloadText, given, save),
       );
     }, input);
 
@@ -257,9 +255,9 @@ export class AccountSession implements Session {
       const { downloadItems } = await import("./api/download/download_all.ts");
       const { displayableDownloads } = await import("./show/download_view.ts");
       const { downloadsText } = await import("./show/progress.ts");
-      const api = this.#api;
-      const save = (options: DownloadAllOptions) => downloadItems(api, items, options, signal);
-      return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
+      const engine = this.#engine;
+      const save = (options: DownloadAllOptions) => downloadItems(engine, items, options, signal);
+      return displayableDownloads(await this.#withProgress(downloadsText, given, save));
     });
 
   readonly accessToken: Session["accessToken"] = (given = {}) =>
@@ -320,7 +318,7 @@ export class AccountSession implements Session {
   /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
   async checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
     const { CheckedCall } = await import("./api/checked_call.ts");
-    const call = new CheckedCall(this.#api, input, init, undefined, 0);
+    const call = new CheckedCall(this.#engine, input, init, undefined, 0);
     const response = await call.send([...new Headers(init.headers)]);
     if (response.ok) return { response, error: undefined, callErrors: call.errors };
     // The caller still prints the body, so only a clone is read. The error needs the original,
@@ -340,11 +338,6 @@ export class AccountSession implements Session {
 
   #engineFor(configuration: Configuration): Engine {
     return new Engine(configuration, () => this.#withCurrentSettings());
-  }
-
-  /** The API for a call that checks the response. */
-  get #api(): Api {
-    return apiOf(this.#engine);
   }
 
   /**
@@ -372,14 +365,13 @@ export class AccountSession implements Session {
 
   /** Shows a progress line, unless the caller observes the progress. */
   async #withProgress<Progress, Options, Result>(
-    name: string,
     text: ProgressText<Progress>,
     options: Options & { onProgress?: (progress: Progress) => void },
     save: (options: Options) => Promise<Result>,
   ): Promise<Result> {
     const { progressLine } = await import("./show/progress.ts");
     const { monotonic } = this.#engine.world;
-    const line = options.onProgress ? undefined : progressLine(name, monotonic, text);
+    const line = options.onProgress ? undefined : progressLine(monotonic, text);
     try {
       return await save(line ? { ...options, onProgress: line.show } : options);
     } finally {

@@ -1,7 +1,7 @@
 /**
  * Calls to the API begin here. `prepared_call.ts` checks a call, `api_access.ts` decides where the
  * token may be sent, and this file repeats a call and follows its redirects; `attempt.ts` sends each
- * request. `fetchJson()` (`fetch_json.ts`) and downloads (`download/`) call the `fetch` in `api.ts`.
+ * request. `fetchJson()` (`fetch_json.ts`) and downloads (`download/`) send theirs by `checked_call.ts`.
  */
 import type { ApiAccount } from "./account.ts";
 import { sendRequest } from "./attempt.ts";

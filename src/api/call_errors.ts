@@ -1,7 +1,8 @@
 /** Makes the errors of a call. An error quotes the response only without the call's secrets. */
-import type { Api } from "./api.ts";
+import type { ApiAccount } from "./account.ts";
+import { accessOf, droppedPath } from "./api_access.ts";
 import type { CallSecrets } from "./call_secrets.ts";
-import { charsetOf, isKnownCharset, isText, lenientText } from "./charset.ts";
+import { charsetOf, isText, lenientText } from "./charset.ts";
 import { fixOfStatus, isUnknownPath, messageIn } from "./error_response.ts";
 import { isPage, pageText } from "./pages.ts";
 import { CORRECT_THE_ADDRESS, detourOf } from "./redirects.ts";
@@ -43,7 +44,7 @@ interface Details {
 /** The errors of one call. */
 export class CallErrors {
   constructor(
-    private readonly api: Api,
+    private readonly account: ApiAccount,
     private readonly request: ApiRequest,
     private readonly secrets: CallSecrets,
   ) {}
@@ -54,8 +55,8 @@ export class CallErrors {
     fix: Fix,
     { response, text, cause }: Details = {},
   ): ApiError {
-    const { api, request: { method, url }, secrets } = this;
-    const waitMs = retryAfterMs(response?.headers, api.timing.now());
+    const { account, request: { method, url }, secrets } = this;
+    const waitMs = retryAfterMs(response?.headers, account.world.now());
     const id = REQUEST_IDS.map((name) => response?.headers.get(name)).find((id) => id);
     return new ApiError(code, problem, fix, {
       method,
@@ -71,7 +72,7 @@ export class CallErrors {
 
   /** The error for a response whose status is not 2xx. Quotes the message in its body. */
   refused(response: Response, text: string, attempts: number): ApiError {
-    const { api, request: { method, url }, secrets } = this;
+    const { account, request: { method, url }, secrets } = this;
     const { status } = response;
     const said = messageIn(text);
     const quoted = said && ` (${secrets.quote(said).replace(/\.$/, "")})`;
@@ -80,7 +81,7 @@ export class CallErrors {
     const what =
       `Cannot ${method} ${url} because ${who} responded with ${status}${quoted}${tried}` +
       withoutToken(response);
-    const failure = status === 401 && !detourOf(response) ? api.refreshFailure() : undefined;
+    const failure = status === 401 && !detourOf(response) ? account.refreshFailure : undefined;
     const problem = failure === undefined ? what : `${what}. ${failure.problem}`;
     const fix = failure?.fix ?? this.#fixOf(response, said);
     return this.make("API_STATUS", problem, fix, { response, text });
@@ -92,8 +93,8 @@ export class CallErrors {
   }
 
   #fixOf(response: Response, said: string): Fix {
-    const { api, request } = this;
-    const dropped = api.droppedPath(request.input);
+    const { account, request } = this;
+    const dropped = droppedPath(request.input, accessOf(account.settings));
     if (isUnknownPath(response, said) && dropped !== undefined) {
       return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
@@ -101,7 +102,7 @@ export class CallErrors {
     if ([401, 403].includes(response.status) && detourOf(response)) {
       return this.#isFromApi(response) ? CORRECT_THE_ADDRESS : ASK_FOR_ACCESS;
     }
-    return fixOfStatus(response, said, retryAfterMs(response.headers, api.timing.now()));
+    return fixOfStatus(response, said, retryAfterMs(response.headers, account.world.now()));
   }
 
   /** The error for a 2xx response with an unexpected body. */
@@ -122,12 +123,8 @@ export class CallErrors {
     const { headers } = response;
     const text = lenientText(bytes, headers);
     if (isPage(text)) return this.unusable(response, this.pageInsteadOfJson(text));
-    const charset = charsetOf(headers);
-    const name = this.secrets.quote(charset, 40);
     return this.unusable(response, {
-      problem: isKnownCharset(charset)
-        ? `it contains bytes that are not text in the charset ${name}`
-        : `it declares the charset ${name}, which the runtime cannot decode`,
+      problem: `it is not text in the charset ${this.secrets.quote(charsetOf(headers), 40)}`,
       fix: "save it with download(), or decode (await authFetch(…)).arrayBuffer() yourself",
     });
   }
@@ -138,9 +135,6 @@ export class CallErrors {
 
   /** Describes a page that was received instead of the API's response. */
   describePage(text: string): string {
-    const asks = /type=["']?password|log ?in|sign ?in/i.test(text)
-      ? ", which asks for a login"
-      : "";
-    return this.secrets.quote(pageText(text), 80) + asks;
+    return this.secrets.quote(pageText(text), 80);
   }
 }

@@ -7,40 +7,27 @@ export function charsetOf(headers: Headers): string {
   return /;\s*charset\s*=\s*["']?([^\s;,"']+)/i.exec(type)?.[1] ?? "utf-8";
 }
 
-/** Whether the runtime can decode a charset. */
-export function isKnownCharset(charset: string): boolean {
-  try {
-    new TextDecoder(charset);
-    return true;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return false;
-  }
-}
-
 /** Decodes a body. Returns `undefined` if the body is not text in the charset of the response. */
 export function strictText(bytes: Uint8Array, headers: Headers): string | undefined {
   if (bytes.length === 0) return "";
-  const charset = charsetOf(headers);
-  if (!isKnownCharset(charset)) return undefined;
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    return new TextDecoder(charsetOf(headers), { fatal: true }).decode(bytes);
+  } catch {
     return undefined;
   }
 }
 
 /**
  * Decodes a body for an error message. Replaces bytes that are not text with a replacement
- * character.
+ * character. Returns an empty text if the runtime does not know the charset.
  */
 export function lenientText(bytes: Uint8Array, headers: Headers): string {
-  const charset = charsetOf(headers);
-  // With `stream`, a character that is cut off at the end of the bytes is left out.
-  return new TextDecoder(isKnownCharset(charset) ? charset : "utf-8").decode(bytes, {
-    stream: true,
-  });
+  try {
+    // With `stream`, a character that is cut off at the end of the bytes is left out.
+    return new TextDecoder(charsetOf(headers)).decode(bytes, { stream: true });
+  } catch {
+    return "";
+  }
 }
 
 /** Whether a decoded body is text. If not, a message must not quote it. */

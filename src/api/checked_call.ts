@@ -1,5 +1,6 @@
 /** Sends the requests of `fetchJson()` and downloads, and ends those that bring no data. */
-import type { Api } from "./api.ts";
+import type { ApiAccount } from "./account.ts";
+import { fetchWithToken } from "./auth_fetch.ts";
 import { CallErrors, MAX_BYTES_READ } from "./call_errors.ts";
 import { CallSecrets } from "./call_secrets.ts";
 import { lenientText } from "./charset.ts";
@@ -27,15 +28,15 @@ export class CheckedCall {
    * @throws {TypeError | ConfigError} As `requestOf()`.
    */
   constructor(
-    readonly api: Api,
+    readonly account: ApiAccount,
     input: string | URL | Request,
     init: RequestInit,
     readonly signal: AbortSignal | undefined,
     private readonly idleMs: number,
   ) {
-    this.request = requestOf(api, input, init);
+    this.request = requestOf(account, input, init);
     this.secrets = new CallSecrets(this.request);
-    this.errors = new CallErrors(api, this.request, this.secrets);
+    this.errors = new CallErrors(account, this.request, this.secrets);
     this.sentTo = this.request.address;
   }
 
@@ -46,14 +47,21 @@ export class CheckedCall {
   async send(headers: HeadersInit, attempt = 1): Promise<Response> {
     this.release();
     const { input, init } = this.request;
-    const watch = this.#watch = new IdleWatch(this.api.timing, this.idleMs, this.signal);
+    const watch = this.#watch = new IdleWatch(this.account.world, this.idleMs, this.signal);
     try {
       const noteRequest: OnSend = (to, tokens) => {
         this.sentTo = to;
         this.secrets.noteRequest(to, tokens);
         watch.begin();
       };
-      const sent = this.api.fetch(input, { ...init, headers }, watch.signal, noteRequest, attempt);
+      const sent = fetchWithToken(
+        this.account,
+        input,
+        { ...init, headers },
+        watch.signal,
+        noteRequest,
+        attempt,
+      );
       return await unlessAborted(watch.signal, sent);
     } finally {
       watch.pause();

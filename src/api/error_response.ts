@@ -6,14 +6,13 @@ import { counted } from "../errors/amounts.ts";
 import { parsedJson } from "../platform/json.ts";
 
 /**
- * Returns the message in the body of an error response: the message in JSON or XML, the title of a
- * web page, or the whole text; nothing if the body is not text.
+ * Returns the message in the body of an error response: the message in JSON, the title of a web
+ * page, or the whole text; nothing if the body is not text.
  */
 export function messageIn(text: string): string {
   if (isPage(text)) return pageText(text);
   if (!isText(text)) return "";
-  const element = /^</.test(text) && /<Message>([^<]*)<\/Message>/i.exec(text)?.[1];
-  return element || (sentenceIn(parsedJson(text)) ?? text);
+  return sentenceIn(parsedJson(text)) ?? text;
 }
 
 /** Names of the property that contains the message, those of a single sentence first. */
@@ -82,7 +81,6 @@ export function fixOfStatus(response: Response, said: string, waitMs: number | u
     return "send fewer or shorter headers; if you set none, the token is too large for the API: ask the support " +
       "channel of your subscription";
   }
-  if (status === 429) return "wait, then try again";
-  if (status === 202 || status >= 500) return "try again in a few minutes";
+  if ([202, 429].includes(status) || status >= 500) return "try again in a few minutes";
   return "check the request";
 }

@@ -1,8 +1,9 @@
 /** Calls the API and parses the response as JSON. Repeats a call that the API was too busy for. */
-import type { Api } from "./api.ts";
+import type { ApiAccount } from "./account.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { isText, strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
+import { checkInit } from "./prepared_call.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "./idle.ts";
 import { type Attempt, retry } from "../platform/retry.ts";
@@ -40,31 +41,31 @@ const DEFAULT_IDLE_MS = 300_000;
  * not text in its charset, `API_TIMEOUT` if no data arrives.
  */
 export async function fetchParsed<T>(
-  api: Api,
+  account: ApiAccount,
   input: string | URL | Request,
   init: FetchJsonInit = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  checkInit(init);
+  checkRetries(init);
   const { retries = 3, idleTimeoutMs = DEFAULT_IDLE_MS } = init;
   let { retryWithinMs: leftMs = 60_000 } = init;
-  const call = new CheckedCall(api, input, init, signal, idleTimeout(idleTimeoutMs));
+  const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
   const headers = new Headers(call.request.headers);
   if (!headers.has("accept")) headers.set("accept", "application/json");
-  const { timing } = api;
+  const { world } = account;
 
   /** The pause before the next request; `undefined` if no request follows. */
   function pauseAfter(refusal: Response, attempt: number): number | undefined {
     if (!WORTH_A_RETRY.includes(refusal.status)) return undefined;
-    const waitMs = retryAfterMs(refusal.headers, timing.now());
-    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, timing.random);
+    const waitMs = retryAfterMs(refusal.headers, world.now());
+    const pauseMs = pauseBeforeRetryMs(waitMs, attempt, FIRST_PAUSE_MS, world.random);
     if (!call.request.isSafe || attempt > retries || pauseMs > leftMs) return undefined;
     leftMs -= pauseMs;
     return pauseMs;
   }
 
   try {
-    return await retry(timing, signal, async (attempt): Promise<Attempt<T>> => {
+    return await retry(world, signal, async (attempt): Promise<Attempt<T>> => {
       const response = await call.send(headers, attempt);
       if (response.ok) return { done: await parse<T>(call, response) };
       const pauseMs = pauseAfter(response, attempt);
@@ -82,10 +83,8 @@ export async function fetchParsed<T>(
   }
 }
 
-function checkInit(init: FetchJsonInit): void {
-  if (init === null || typeof init !== "object") {
-    throw typeError("fetchJson() takes an object of options");
-  }
+function checkRetries(init: FetchJsonInit): void {
+  checkInit(init);
   const { retries, retryWithinMs, idleTimeoutMs } = init;
   checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, OWN_OPTIONS);
   if (![retries ?? 0, retryWithinMs ?? 0].every((count) => count >= 0)) {
@@ -107,52 +106,17 @@ async function parse<T>(call: CheckedCall, response: Response): Promise<T> {
   }
 }
 
-const NOT_JSON = "save it with download(), or read text with (await authFetch(…)).text()";
-
 /** Explains why a body is not JSON. */
 function whyUnusable(call: CheckedCall, response: Response, text: string): Advice {
-  const type = response.headers.get("content-type")?.split(/[;,]/)[0]?.trim().toLowerCase() ?? "";
-  const quote = (words: string) => call.secrets.quote(words, 80);
-  if (isPage(text) || type === "text/html") {
-    return call.errors.pageInsteadOfJson(text);
-  }
-  if (/^[[{]/.test(text)) return whyMalformed(text);
-  const words = type === "" ? "has no content type" : `has the content type ${quote(type)}`;
+  if (isPage(text)) return call.errors.pageInsteadOfJson(text);
+  const type = response.headers.get("content-type") ?? "none";
   const beginning = isText(text)
     ? `begins with "${call.secrets.quote(text, 60)}"`
     : "is binary data";
   return {
-    problem: `it is not JSON, ${words} and ${beginning}`,
-    fix: NOT_JSON,
+    problem: `it is not JSON, has the content type ${
+      call.secrets.quote(type, 80)
+    } and ${beginning}`,
+    fix: "save it with download(), or read it with (await authFetch(…)).text()",
   };
-}
-
-/** Explains what is wrong with text that begins like JSON. */
-function whyMalformed(text: string): Advice {
-  const reading = "read it with (await authFetch(…)).text(), and";
-  if (syntaxError(text.split("\n", 1)[0] ?? "") === undefined) {
-    return { problem: "it has one JSON value per line", fix: `${reading} parse each line` };
-  }
-  // The runtime's message quotes the text around the error, so this pattern searches the message
-  // instead of a long text.
-  if (/^Unexpected token .*(NaN|Infinity)|^No number after minus/s.test(syntaxError(text) ?? "")) {
-    return {
-      problem: "it contains NaN or Infinity, which JSON does not allow",
-      fix: `${reading} replace them with null`,
-    };
-  }
-  return {
-    problem: "it is JSON that is cut off or malformed",
-    fix: "try again, or read it with (await authFetch(…)).text()",
-  };
-}
-
-/** The runtime's error for a text that is not JSON. */
-function syntaxError(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }

@@ -1,8 +1,7 @@
 /** Checks the request of `fetchJson()` or a download. */
-import type { Api } from "./api.ts";
+import type { ApiAccount } from "./account.ts";
 import { checkedHeaders } from "./headers.ts";
-import { isPlainObject, methodOf } from "./prepared_call.ts";
-import { typeError } from "../errors/errors.ts";
+import { addressOfCall, checkInit, methodOf } from "./prepared_call.ts";
 
 /** The request of a call whose response this module checks, not the user. */
 export interface ApiRequest {
@@ -23,11 +22,15 @@ export interface ApiRequest {
  * @throws {TypeError | ConfigError} If the request cannot be sent; `UNTRUSTED_ORIGIN` if its
  * address must not receive the token.
  */
-export function requestOf(api: Api, input: string | URL | Request, init: RequestInit): ApiRequest {
-  if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
+export function requestOf(
+  account: ApiAccount,
+  input: string | URL | Request,
+  init: RequestInit,
+): ApiRequest {
+  checkInit(init);
   const given = init.headers ?? (input instanceof Request ? input.headers : undefined);
   const headers = checkedHeaders(given);
-  const address = api.addressOf(input);
+  const address = addressOfCall(account, input);
   const { origin, pathname } = new URL(address);
   const method = methodOf(input, init);
   const isSafe = method === "GET" || method === "HEAD";

@@ -1,6 +1,6 @@
 /** Explains why a file cannot be saved, and what to do about it. */
 import { AuthError, ConfigError, throwIfBug } from "../errors/errors.ts";
-import { causeOf } from "../errors/cause.ts";
+import { causeOf, systemWords } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
 import { missingFolderPermission } from "../files/file_info.ts";
 
@@ -32,29 +32,15 @@ export function notAFile(path: string): ConfigError {
 
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
-/**
- * Disk errors. Windows writes the text of an error in the user's language, so the patterns match
- * the error's code. They match the text only for errors without a code.
- */
+/** Disk errors that need a fix of their own. The patterns match codes, which have no language. */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
-  [/\(os error 123\)/, "Windows does not allow this name", "choose another file"],
-  [/^ENAMETOOLONG |\(os error 206\)/, "its name is too long", "shorten it"],
   [DISK_FULL, "the disk is full", "free some space and run the download again"],
-  [
-    /^(ENOENT|ENOTDIR|EEXIST) |not a directory/i,
-    "its folder does not exist",
-    "choose another folder",
-  ],
+  [/^(ENOENT|ENOTDIR|EEXIST) /, "its folder does not exist", "choose another folder"],
   // Windows has the same code for a file that another program has open, with another number.
   [
     /^EBUSY .*\(os error 16\)/,
     "it is mounted as a single file, which cannot be replaced",
     "mount its folder instead, or choose another file",
-  ],
-  [
-    /^(EACCES|EPERM|EROFS) |read-only/i,
-    "you do not have permission to write there",
-    "choose another folder",
   ],
 ];
 
@@ -70,7 +56,7 @@ export function saveError(path: string, error: unknown): unknown {
   }
   const text = `${causeOf(error)?.code} ${error instanceof Error ? error.message : ""}`;
   const [, problem, fix] = DISK_ERRORS.find(([sign]) => sign.test(text)) ??
-    ["", "the file system refused to write it", "check the path and the free space"];
+    ["", systemWords(error) ?? "the file system refused to write it", "choose another file"];
   return cannotSave(path, problem, fix, error);
 }
 

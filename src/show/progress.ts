@@ -3,7 +3,6 @@ import type { DownloadProgress } from "../api/download/transfer.ts";
 import { inKernel } from "../errors/advice.ts";
 import { liveLine } from "../platform/live_line.ts";
 import { bytesText, durationText } from "../errors/amounts.ts";
-import { printable } from "../errors/escape.ts";
 
 /** Time after which a notebook shows a progress line. A shorter download shows none. */
 const SHOWN_AFTER_MS = 500;
@@ -24,18 +23,14 @@ export type ProgressText<Progress> = (now: Progress, passedMs: number, first: Pr
  * Makes a progress line under the cell of a notebook or on the terminal. Returns `undefined` if the
  * process has neither a cell nor a terminal.
  *
- * @param name The name of the file that is being saved.
  * @param monotonic Returns the time of a monotonic clock, in milliseconds.
  */
 export function progressLine<Progress>(
-  name: string,
   monotonic: () => number,
   text: ProgressText<Progress>,
 ): ProgressLine<Progress> | undefined {
   const line = liveLine();
   if (line === undefined) return undefined;
-  // A cell may show several progress lines at once, so each line begins with its name.
-  const lead = inKernel() ? `${printable(name)}  ` : "";
   const started = monotonic();
   let first: Progress | undefined;
   let isShown = false;
@@ -45,7 +40,7 @@ export function progressLine<Progress>(
       const passedMs = monotonic() - started;
       if (inKernel() && passedMs < SHOWN_AFTER_MS) return;
       isShown = true;
-      line.show(lead + text(progress, passedMs, first));
+      line.show(text(progress, passedMs, first));
     },
     end() {
       if (isShown) line.remove();
@@ -80,12 +75,13 @@ export function downloadsText(
   const rate = bytes / Math.max(passedMs, 1) * 1_000;
   const failures = failed > 0 ? `, ${failed} failed` : "";
   const fetched = `${bytesText(bytes)}  ${bytesText(Math.round(rate))}/s`;
-  if (!total) return `${files} files${failures}  ${fetched}`;
   const fetchedFiles = files - kept;
   const left = fetchedFiles > 0
     ? `  ${durationText((total - files) / fetchedFiles * passedMs)} left`
     : "";
-  return `${barText(files / total)}  ${files} of ${total} files${failures}  ${fetched}${left}`;
+  return `${
+    barText(files / Math.max(total, 1))
+  }  ${files} of ${total} files${failures}  ${fetched}${left}`;
 }
 
 function barText(share: number): string {

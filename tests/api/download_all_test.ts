@@ -266,15 +266,6 @@ test("downloadAll() pauses all downloads after a 429 with Retry-After", async (p
   assertEquals((await running).saved.length, 40);
 });
 
-test("the signal of an item ends only the download of that item", text, async (world) => {
-  const request = new Request("https://api.sandbox.example/x", {
-    signal: AbortSignal.abort("enough"),
-  });
-  const { saved, failed } = await world.all([[request, `${world.folder}/x`], ...world.items(2)]);
-  assertEquals([saved.length, failed.length], [2, 1]);
-  assertMatch(`${failed[0]?.error}`, /enough/);
-});
-
 for (const [status, what] of [[429, "stops"], [503, "continues"]] as const) {
   test(
     `downloadAll() ${what} after a ${status} that asks to wait more than five minutes`,
@@ -310,30 +301,6 @@ test(
 );
 
 test(
-  "downloadAll() reads an async iterable only as fast as it downloads",
-  async (path) => (await later(), new Response(path)),
-  async (world) => {
-    let given = 0;
-    let ahead = 0;
-    let isClosed = false;
-    const source = async function* (): AsyncGenerator<DownloadItem> {
-      try {
-        for (const item of world.items(50)) {
-          ahead = Math.max(ahead, given++ - world.asked.length);
-          await later();
-          yield item;
-        }
-      } finally {
-        isClosed = true;
-      }
-    };
-    const { saved } = await world.all(source(), { concurrency: 3 });
-    assertEquals([saved.length, isClosed], [50, true]);
-    assert(ahead <= 6, `${ahead}`);
-  },
-);
-
-test(
   "downloadAll() ends when its signal aborts, and the next call downloads the rest",
   (path, count) => path === "/5" && count <= 6 ? new Promise(() => {}) : new Response(path),
   async (world) => {
@@ -365,14 +332,11 @@ test("downloadAll() rejects a wrong argument before it sends anything", text, as
   const [item] = world.items(1);
   const wrong: [unknown[], RegExp][] = [
     [[], /takes an array or another iterable of pairs/],
+    [[ReadableStream.from([item])], /collect an async iterable with Array.fromAsync/],
     [[[item, ["/x"]]], /takes pairs \[input, file\]; item 2 is not a pair/],
     [[[item, [5, "x"]]], /The input of item 2 must be a string, a URL or a Request/],
     [[[item, ["/x", "~/x.csv"]]], /The file of item 2 must be .*cannot begin with ~/],
     [[[item], { concurrency: 1.5 }], /concurrency must be a whole number from 1/],
-    [
-      [[item], { init: { method: "POST", body: new Response("rows").body } }],
-      /The body is sent with each item; pass text or bytes, not a stream/,
-    ],
   ];
   for (const [values, message] of wrong) {
     const error = await rejection(loose(...values));

@@ -46,7 +46,7 @@ for (const [what, page] of pages) {
     for (const size of [1, 100_000]) {
       assertMatch(
         await saved(page, "text/html; charset=utf-8", size),
-        /it is an HTML page with the title "Company", which asks for a login, and was not saved/,
+        /it is an HTML page with the title "Company", and was not saved/,
       );
     }
   });

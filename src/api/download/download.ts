@@ -1,9 +1,9 @@
 /**
  * Downloads one file. `transfer.ts` sends requests until the file is complete, `part.ts` writes the
  * bytes, and `version.ts` reads the headers that describe the file. `download_all.ts` downloads
- * many files, and `items.ts` checks their list. A download knows no session, only its `Api`.
+ * many files, and `items.ts` checks their list. A download knows no session, only its account.
  */
-import type { Api } from "../api.ts";
+import type { ApiAccount } from "../account.ts";
 import { CheckedCall } from "../checked_call.ts";
 import { DownloadGroup } from "./download_group.ts";
 import { type IfExists, openPart, type Part } from "./part.ts";
@@ -91,19 +91,6 @@ export function checkIfExists(ifExists: unknown): void {
 }
 
 /**
- * @throws {TypeError} If the response to such a request is not a whole file: a HEAD, or a request
- * with a range.
- */
-export function checkRequest(method: string, headers: Headers): void {
-  if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
-  if (headers.has("range") || headers.has("if-range")) {
-    throw typeError(
-      "A download saves whole files and sets the range header itself; use authFetch() for part of a file",
-    );
-  }
-}
-
-/**
  * Saves a response as a file.
  *
  * @throws {ConfigError} `FILE`, `FILE_EXISTS` or `PERMISSION` if the file cannot be saved. Most
@@ -113,7 +100,7 @@ export function checkRequest(method: string, headers: Headers): void {
  * is incomplete.
  */
 export async function downloadTo(
-  api: Api,
+  account: ApiAccount,
   input: string | URL | Request,
   file: string,
   options: DownloadOptions,
@@ -121,14 +108,14 @@ export async function downloadTo(
 ): Promise<Download> {
   checkIfExists(options.ifExists);
   let last: DownloadProgress | undefined;
-  const group = new DownloadGroup(api.timing);
-  const reports = new Reports(api.timing, () => last && options.onProgress?.(last));
+  const group = new DownloadGroup(account.world);
+  const reports = new Reports(account.world, () => last && options.onProgress?.(last));
   const onPiece = (progress: DownloadProgress) => {
     last = progress;
     reports.soon();
   };
   try {
-    const saved = await downloadFile(api, input, file, { ...options, onPiece }, signal, group);
+    const saved = await downloadFile(account, input, file, { ...options, onPiece }, signal, group);
     reports.now();
     return saved;
   } finally {
@@ -145,21 +132,21 @@ export interface FileOptions extends Omit<DownloadOptions, "onProgress" | "signa
 
 /** Saves a response as a file. Waits while another download saves the same file. */
 export async function downloadFile(
-  api: Api,
+  account: ApiAccount,
   input: string | URL | Request,
   file: string,
   options: FileOptions,
   signal: AbortSignal | undefined,
   group: DownloadGroup,
 ): Promise<Download> {
-  const { monotonic } = api.timing;
+  const { monotonic } = account.world;
   const started = monotonic();
   const { ifExists = "keep", resume = true, init = {}, idleTimeoutMs, onPiece } = options;
-  const call = new CheckedCall(api, input, init, signal, idleTimeout(idleTimeoutMs));
-  const { address, headers, method } = call.request;
-  checkRequest(method, headers);
+  const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
+  const { address, method } = call.request;
+  if (method === "HEAD") throw typeError("HEAD has no body to save; use authFetch()");
   const canResume = resume && method === "GET";
-  const part = await retry<Part | number>(api.timing, signal, async (count) => {
+  const part = await retry<Part | number>(account.world, signal, async (count) => {
     const part = await onDisk(file, () => openPart(file, address, ifExists, canResume));
     if (part !== "busy") return { done: part };
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (count - 1), LONGEST_PAUSE_MS);

@@ -1,14 +1,13 @@
 /** Downloads many files, a few at once. */
-import type { Api } from "../api.ts";
-import { checkIfExists, checkRequest, type Download, downloadFile } from "./download.ts";
+import type { ApiAccount } from "../account.ts";
+import { checkIfExists, type Download, downloadFile } from "./download.ts";
 import { DownloadGroup } from "./download_group.ts";
-import { checkedHeaders } from "../headers.ts";
-import { checkedItems, type DownloadItems, type Task, withoutQuery } from "./items.ts";
+import { checkedItems, type DownloadItem, type Task, withoutQuery } from "./items.ts";
 import { Reports } from "./reports.ts";
 import { isDiskFull } from "../save_errors.ts";
 import type { DownloadProgress } from "./transfer.ts";
 import { idleTimeout } from "../idle.ts";
-import { onAbort, unlessAborted } from "../../platform/abort.ts";
+import { onAbort } from "../../platform/abort.ts";
 import { ApiError, AuthError, typeError } from "../../errors/errors.ts";
 
 /** Options of {@linkcode downloadAll}. */
@@ -37,10 +36,8 @@ export interface DownloadAllOptions {
 export interface DownloadsProgress {
   /** Number of files that were saved, were kept or failed. */
   files: number;
-  /**
-   * Number of all files. Missing if the items come from an async iterable, whose length is unknown.
-   */
-  total?: number;
+  /** Number of all files. */
+  total: number;
   /** Number of files that were kept because they already existed. */
   kept: number;
   /** Number of files that could not be downloaded. */
@@ -84,11 +81,6 @@ const DEFAULT_CONCURRENCY = 4;
  * finish a file on the disk.
  */
 const WORKERS_FOR_EACH = 2;
-/**
- * Maximum time to work before the event loop gets a turn. Without turns, many files that are kept
- * and need no request would delay Stop and timers.
- */
-const BUSY_MS = 20;
 
 /**
  * Saves many files, a few at once. If one file fails, the others continue, unless they would fail
@@ -97,28 +89,25 @@ const BUSY_MS = 20;
  * @param signal Cancels all downloads. The downloaded part of each file is kept.
  */
 export async function downloadItems(
-  api: Api,
-  items: DownloadItems,
+  account: ApiAccount,
+  items: Iterable<DownloadItem>,
   options: DownloadAllOptions,
   signal: AbortSignal | undefined,
 ): Promise<Downloads> {
   checkOptions(options);
   const { concurrency = DEFAULT_CONCURRENCY } = options;
-  const { tasks, total } = checkedItems(items);
-  const batch = new Batch(api, options, concurrency, total);
+  const tasks = checkedItems(items);
+  const batch = new Batch(account, options, concurrency, tasks.length);
   const { end } = batch.group;
   const stopListening = onAbort(signal, () => end.abort(signal?.reason));
-  /** Saves items until no items are left. Several workers run this function at once. */
+  const left = tasks.values();
+  /** Saves items until no items are left. Several workers take items from the same iterator. */
   const work = async () => {
-    while (true) {
-      const { value: task } = await unlessAborted(end.signal, tasks.next());
-      if (task === undefined) return;
-      await batch.save(task);
-    }
+    for (const task of left) await batch.save(task);
   };
   try {
     batch.reports.now();
-    const count = Math.min(concurrency * WORKERS_FOR_EACH, total ?? Infinity);
+    const count = Math.min(concurrency * WORKERS_FOR_EACH, tasks.length);
     const workers = Array.from({ length: count }, work);
     await Promise.all(workers.map((each) => each.catch((error) => end.abort(error))));
     end.signal.throwIfAborted();
@@ -127,25 +116,17 @@ export async function downloadItems(
   } finally {
     stopListening();
     batch.close();
-    // Not awaited: `return()` would wait for the source of the items, which may itself wait for the
-    // network.
-    tasks.return(undefined).catch(() => {});
   }
 }
 
 /** @throws {TypeError} If an option cannot be used for any item. */
 function checkOptions(options: DownloadAllOptions): void {
-  const { concurrency = DEFAULT_CONCURRENCY, idleTimeoutMs, ifExists, init = {} } = options;
+  const { concurrency = DEFAULT_CONCURRENCY, idleTimeoutMs, ifExists } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw typeError("concurrency must be a whole number from 1");
   }
   idleTimeout(idleTimeoutMs);
   checkIfExists(ifExists);
-  const { method = "GET", headers, body } = init;
-  checkRequest(method.toUpperCase(), checkedHeaders(headers));
-  if (body instanceof ReadableStream) {
-    throw typeError("The body is sent with each item; pass text or bytes, not a stream");
-  }
 }
 
 /** The downloads of one call, and their results so far. */
@@ -158,25 +139,22 @@ class Batch {
   /** Number of bytes that this call has downloaded. */
   #bytes = 0;
   readonly #started: number;
-  #restedAt = performance.now();
 
-  /** @param total The number of items, if it is known. */
   constructor(
-    private readonly api: Api,
+    private readonly account: ApiAccount,
     private readonly options: DownloadAllOptions,
     concurrency: number,
-    private readonly total: number | undefined,
+    private readonly total: number,
   ) {
-    this.#started = api.timing.monotonic();
-    this.group = new DownloadGroup(api.timing, concurrency);
-    this.reports = new Reports(api.timing, () => options.onProgress?.(this.#progress()));
+    this.#started = account.world.monotonic();
+    this.group = new DownloadGroup(account.world, concurrency);
+    this.reports = new Reports(account.world, () => options.onProgress?.(this.#progress()));
   }
 
   #progress(): DownloadsProgress {
     const [kept, failed] = [this.#kept.length, this.#failed.length];
     const files = this.#saved.length + kept + failed;
-    const { total } = this;
-    return { files, ...(total !== undefined && { total }), kept, failed, bytes: this.#bytes };
+    return { files, total: this.total, kept, failed, bytes: this.#bytes };
   }
 
   /**
@@ -185,30 +163,18 @@ class Batch {
    * @throws An error that would affect the other items, too.
    */
   async save({ input, path }: Task): Promise<void> {
-    await this.#rest();
-    const { signal: end } = this.group.end;
-    end.throwIfAborted();
-    const signal = input instanceof Request ? AbortSignal.any([end, input.signal]) : end;
+    const { signal } = this.group.end;
+    signal.throwIfAborted();
     try {
-      signal.throwIfAborted();
       const options = { ...this.options, onPiece: this.#counter() };
-      const file = await downloadFile(this.api, input, path, options, signal, this.group);
+      const file = await downloadFile(this.account, input, path, options, signal, this.group);
       (file.kept ? this.#kept : this.#saved).push(file);
-    } catch (reason) {
-      end.throwIfAborted();
-      // The signal of an item may abort with a value of any type.
-      const error = reason instanceof Error ? reason : new Error(`${reason}`);
-      if (concernsAll(error)) throw error;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Error) || concernsAll(error)) throw error;
       this.#failed.push({ input: withoutQuery(input), file: path, error });
     }
     this.reports.soon();
-  }
-
-  /** Lets the event loop take a turn now and then. */
-  async #rest(): Promise<void> {
-    if (performance.now() - this.#restedAt <= BUSY_MS) return;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    this.#restedAt = performance.now();
   }
 
   /**
@@ -232,7 +198,7 @@ class Batch {
       failed,
       counts: { saved: saved.length, kept: kept.length, failed: failed.length },
       bytes: saved.reduce((sum, { bytes }) => sum + bytes, 0),
-      milliseconds: Math.round(this.api.timing.monotonic() - this.#started),
+      milliseconds: Math.round(this.account.world.monotonic() - this.#started),
     };
   }
 

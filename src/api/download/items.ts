@@ -11,12 +11,6 @@ export type DownloadItem =
   | readonly [input: string | URL | Request, file: string | URL]
   | readonly string[];
 
-/**
- * The items of {@linkcode downloadAll}. An async iterable is read only as fast as its files are
- * downloaded.
- */
-export type DownloadItems = Iterable<DownloadItem> | AsyncIterable<DownloadItem>;
-
 /** Whether two file names that differ only in case are the same file. */
 const FOLDS_CASE = Deno.build.os === "windows" || Deno.build.os === "darwin";
 
@@ -26,18 +20,21 @@ export interface Task {
   readonly path: string;
 }
 
-/** Checks all items of an array first, and each item of an async iterable when it arrives. */
-export function checkedItems(
-  items: DownloadItems,
-): { readonly tasks: AsyncGenerator<Task, undefined>; readonly total?: number } {
-  /** The files of the items so far. Two items must not have the same file. */
+/**
+ * Checks all items.
+ *
+ * @throws {TypeError} If an item is not a pair of an address and a file.
+ * @throws {ConfigError} `INVALID_SETTING` if two items have the same file.
+ */
+export function checkedItems(items: Iterable<DownloadItem>): Task[] {
+  if (!(Symbol.iterator in Object(items))) {
+    throw typeError(
+      "downloadAll() takes an array or another iterable of pairs [input, file]; collect an async " +
+        "iterable with Array.fromAsync()",
+    );
+  }
   const targets = new Set<string>();
-
-  /**
-   * @throws {TypeError} If the item is not a pair of an address and a file.
-   * @throws {ConfigError} `INVALID_SETTING` if an earlier item has the same file.
-   */
-  function check(item: unknown, index: number): Task {
+  return Array.from(items, (item, index) => {
     const task = taskOf(item, index);
     const file = filePath(fileUrl(task.path));
     const target = FOLDS_CASE ? file.toLowerCase() : file;
@@ -50,24 +47,7 @@ export function checkedItems(
     }
     targets.add(target);
     return task;
-  }
-
-  if (Symbol.asyncIterator in Object(items)) return { tasks: each(items, check) };
-  if (!(Symbol.iterator in Object(items))) {
-    throw typeError("downloadAll() takes an array or another iterable of pairs [input, file]");
-  }
-  const tasks = Array.from(items as Iterable<DownloadItem>, check);
-  return { tasks: each(tasks, (task) => task), total: tasks.length };
-}
-
-/** Yields the tasks. As an async generator, it lets several workers request tasks at once. */
-async function* each<Item>(
-  items: Iterable<Item> | AsyncIterable<Item>,
-  taskOf: (item: Item, index: number) => Task,
-): AsyncGenerator<Task, undefined> {
-  let index = 0;
-  for await (const item of items) yield taskOf(item, index++);
-  return undefined;
+  });
 }
 
 function taskOf(item: unknown, index: number): Task {

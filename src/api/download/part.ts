@@ -12,8 +12,6 @@ import { isOfAnotherUser } from "../../settings/env_location.ts";
 /** How to treat a file that already exists. */
 export type IfExists = "error" | "keep" | "replace";
 
-/** Maximum number of attempts to open a part while other processes rename or remove it. */
-const MAX_TRIES = 10;
 const READ_BYTES = 1_048_576;
 
 /**
@@ -96,26 +94,23 @@ function isOwnFile(info: Deno.FileInfo): boolean {
  * or if something else has this name, such as a link in a cloned project.
  */
 function openLocked(part: string): Deno.FsFile | "busy" | "unusable" {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    let file: Deno.FsFile | undefined;
-    try {
-      const named = infoOf(part);
-      if (named && !isOwnFile(named)) return "unusable";
-      file = open(part, { create: true });
-      const isLocked = file.tryLockSync(true);
-      // Between the open and the lock, another download may have renamed this file to the target.
-      // The name then no longer belongs to this file.
-      if (isLocked && infoOf(part)?.ino === file.statSync().ino) return file;
-      file.close();
-      if (!isLocked) return "busy";
-    } catch (error) {
-      throwIfBug(error);
-      if (file?.statSync().size === 0) remove(part);
-      file?.close();
-      return "unusable";
-    }
+  let file: Deno.FsFile | undefined;
+  try {
+    const named = infoOf(part);
+    if (named && !isOwnFile(named)) return "unusable";
+    file = open(part, { create: true });
+    const isLocked = file.tryLockSync(true);
+    // Between the open and the lock, another download may have renamed this file to the target.
+    // The name then no longer belongs to this file.
+    if (isLocked && infoOf(part)?.ino === file.statSync().ino) return file;
+    file.close();
+    return isLocked ? "unusable" : "busy";
+  } catch (error) {
+    throwIfBug(error);
+    if (file?.statSync().size === 0) remove(part);
+    file?.close();
+    return "unusable";
   }
-  return "unusable";
 }
 
 /** Names and options of a part. */

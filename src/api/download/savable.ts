@@ -2,7 +2,7 @@
 import { NOT_THE_API } from "../call_errors.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { fixOfStatus } from "../error_response.ts";
-import { isMarkup } from "../pages.ts";
+import { isPage } from "../pages.ts";
 import { encodingOf } from "./version.ts";
 import type { Fix } from "../../errors/advice.ts";
 import type { ApiError } from "../../errors/errors.ts";
@@ -29,7 +29,7 @@ export async function refusePage(
   const type = response.headers.get("content-type") ?? "";
   if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(type)) return;
   const text = await call.beginningOf(response.clone());
-  if (!isMarkup(text)) return;
+  if (!isPage(text)) return;
   await response.body?.cancel();
   throw call.errors.unusable(response, {
     problem: `it is ${call.errors.describePage(text)}, and was not saved`,
@@ -39,11 +39,9 @@ export async function refusePage(
 
 /** The error for a success that is not the file. */
 export async function notTheFile(call: CheckedCall, response: Response): Promise<ApiError> {
+  const problem = "a response with this status is not the file, and was not saved";
   const text = await call.beginningOf(response);
-  const advice = text === ""
-    ? { problem: "it has no body, so nothing was saved", fix: "check the path" }
-    : { problem: "a response with this status is not the file, and was not saved", fix: READ_IT };
-  return call.errors.unusable(response, advice, { text });
+  return call.errors.unusable(response, { problem, fix: READ_IT }, { text });
 }
 
 /**
@@ -56,7 +54,7 @@ export async function notReady(
   attempts: number,
 ): Promise<ApiError> {
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
-  const waitMs = retryAfterMs(response.headers, call.api.timing.now());
+  const waitMs = retryAfterMs(response.headers, call.account.world.now());
   return call.errors.unusable(response, {
     problem: `the API is still preparing the file${tried}, and nothing was saved`,
     fix: call.request.isSafe ? fixOfStatus(response, "", waitMs) : READ_IT,

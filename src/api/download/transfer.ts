@@ -79,7 +79,7 @@ export class Transfer {
   }
 
   async run(): Promise<void> {
-    const { call: { api: { timing }, request, signal }, group, part } = this;
+    const { call: { account: { world }, request, signal }, group, part } = this;
     this.#report();
     while (true) {
       await group.turn(signal);
@@ -94,10 +94,10 @@ export class Transfer {
       }
       const usual = this.#fruitless === 0
         ? 0
-        : backoffMs(this.#fruitless, FIRST_PAUSE_MS, timing.random);
+        : backoffMs(this.#fruitless, FIRST_PAUSE_MS, world.random);
       const { why, pauseMs = usual, isBusy } = setback;
       if (isBusy) group.pauseAll(pauseMs, why);
-      else await pause(timing, pauseMs, why, signal);
+      else await pause(world, pauseMs, why, signal);
     }
   }
 
@@ -235,27 +235,23 @@ export class Transfer {
     const { call, group } = this;
     const { status } = response;
     const attempts = this.#fruitless + 1;
-    const waitMs = retryAfterMs(response.headers, call.api.timing.now());
+    const waitMs = retryAfterMs(response.headers, call.account.world.now());
     const isBrief = (waitMs ?? 0) <= LONGEST_PAUSE_MS;
     const isPending = status === 202;
     const isPassing = WORTH_A_RETRY.includes(status) && isBrief;
-    const hadToken = detourOf(response) === undefined;
-    // The refusal may mean that the presigned address has expired. The API redirects the next
-    // request to a new one.
-    const hasExpired = !hadToken && !isPending && status < 500 && attempts === 1;
-    if (!call.request.isSafe || attempts >= MAX_FRUITLESS || !(isPassing || hasExpired)) {
+    if (!call.request.isSafe || attempts >= MAX_FRUITLESS || !isPassing) {
       const error = isPending
         ? await notReady(call, response, attempts)
         : await call.refusal(response, attempts);
-      const concernsAll = status === 401 && hadToken || status === 429 && !isBrief;
+      const concernsAll = status === 401 && !detourOf(response) || status === 429 && !isBrief;
       if (concernsAll) group.end.abort(error);
       throw error;
     }
     await response.body?.cancel();
     return {
       why: isPending ? "the API is still preparing the file" : `the API responded with ${status}`,
-      pauseMs: isPassing ? waitMs || undefined : 0,
-      isBusy: isPassing && !isPending && (status === 429 || waitMs !== undefined),
+      pauseMs: waitMs || undefined,
+      isBusy: !isPending && (status === 429 || waitMs !== undefined),
     };
   }
 

@@ -93,8 +93,8 @@ export const saved: Promise<Download> = session.download(
 );
 // In a variable, the rows of a list have the type string[].
 const pairs = [{ url: "/v1/a", name: "a.csv" }].map((row) => [row.url, row.name]);
-async function* pieces() {
-  yield [await Promise.resolve("/v1/a"), new URL("file:///tmp/a.csv")] as const;
+function* pieces() {
+  yield ["/v1/a", new URL("file:///tmp/a.csv")] as const;
 }
 const many: DownloadAllOptions = { concurrency: 8, ifExists: "keep", idleTimeoutMs: 0 };
 export const all: Promise<Downloads>[] = [downloadAll(pairs, many), downloadAll(pieces())];

@@ -11,7 +11,8 @@ settings from the reply of your subscription's support channel, written as
 KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
 value of the reply except the hosts that will receive the password or the
 token. Never replaces a value: to use a new one, first remove the line from the
-.env. In a git work tree, adds lines to .gitignore that keep the .env out of git.
+.env. In a git work tree, adds lines to .gitignore that keep the .env out of
+git.
 
 With --global, writes your own .env. Every folder without a .env uses this
 file, so that one login serves all folders.`,

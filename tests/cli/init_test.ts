@@ -215,7 +215,7 @@ Deno.test("init --from does not show a reply or an address that was passed inste
     for (const from of [desk.replies["a list"] ?? "", `https://ada:${SECRET}@mail.example/reply`]) {
       const { code, stdout, stderr } = await desk.run(["init", "--from", from]);
       assertEquals([code, repeatedPart(stdout + stderr, [SECRET])], [1, undefined]);
-      assertMatch(stderr, /Cannot read the file given with --from: .*; check the path/);
+      assertMatch(stderr, /Cannot read the input of --from: .*; check the path/);
     }
   }));
 

@@ -106,7 +106,6 @@ With --json, prints status, headers and body.`,
       },
       data: {
         short: "d",
-        mayBeEmpty: true,
         value: "<text>",
         help: "the body; @file reads a file, - standard input",
       },

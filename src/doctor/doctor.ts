@@ -4,7 +4,6 @@
  *
  * This folder may import `show/` and all layers below it.
  */
-import { fixText, inKernel } from "../errors/advice.ts";
 import type { AuthError } from "../errors/errors.ts";
 import { settingsFault } from "../provider/provider.ts";
 import { Notices } from "../session/notices.ts";
@@ -135,7 +134,6 @@ async function gather(
 function checkRuntime(): Finding {
   const { deno } = Deno.version;
   const isRecent = deno.localeCompare("2.9.6", undefined, { numeric: true }) >= 0;
-  const ability = inKernel() || Deno.stdin.isTerminal() ? "can" : "cannot";
-  const message = fixText([`Deno ${deno}: `, { call: "login" }, ` ${ability} prompt`]);
+  const message = `Deno ${deno}`;
   return isRecent ? ok(message) : fail(message, "upgrade to Deno 2.9.6 or later");
 }

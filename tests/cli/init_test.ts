@@ -197,9 +197,7 @@ Deno.test("init shows every host that will receive the password or the token", (
     };
     const init = await desk.init(asLines(settings));
     const api = URL.parse(desk.settings.API_BASE_URL ?? "")?.host;
-    const hosts = init.stdout.match(
-      /receivers: password and refresh token: (\S+) .* token: (.*) \(/,
-    );
+    const hosts = init.stdout.match(/receivers: password and refresh token: (\S+); .* token: (.*)/);
     assertEquals(hosts?.slice(1), [
       "idp.eu-1.localhost:9",
       `${api}, one.localhost, two.localhost:8443`,

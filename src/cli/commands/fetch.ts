@@ -66,8 +66,8 @@ function misuse(problem: string): UsageError {
 }
 
 /**
- * Prints the bytes of the response. In a terminal, JSON is indented, and binary data is refused,
- * because it could change the terminal's state.
+ * Prints the bytes of the response as they arrive. A terminal gets the whole body at once: JSON is
+ * indented, and binary data is refused, because it could change the terminal's state.
  */
 async function show(
   target: string,
@@ -78,33 +78,30 @@ async function show(
   const { response, error, callErrors } = await checkedFetch(target, init);
   // Warnings are printed before the body, which may end without a line break.
   warn(status());
-  const isTerminal = Deno.stdout.isTerminal();
-  const type = response.headers.get("content-type") ?? "";
-  const received = piecesOf(response, callErrors);
-  const pieces = isTerminal && !json
-    ? withoutBinary(received, error ?? binaryInTerminal())
-    : received;
+  const pieces = piecesOf(response, callErrors);
   if (include) {
     const headers = [...response.headers].map(([name, value]) => printable(`${name}: ${value}`));
     const line = printable(`HTTP ${response.status} ${response.statusText}`).trim();
     await print([line, ...headers, ""].join("\n"));
   }
+  if (!json && !Deno.stdout.isTerminal()) {
+    await printPieces(pieces, error !== undefined);
+    if (error) throw error;
+    return {};
+  }
+  const bytes = await new Blob(await Array.fromAsync(pieces)).bytes();
+  const text = strictText(bytes, response.headers);
   if (json) {
-    const bytes = await together(pieces);
-    const text = strictText(bytes, response.headers);
     if (text === undefined && error === undefined) throw callErrors.undecodable(response, bytes);
     const headers = Object.fromEntries(response.headers);
     const head = jsonText({ status: response.status, headers }, 2).replace(/\n\}$/, "");
     const body = text === undefined ? "" : `,\n  "body": ${indented(text, 1) ?? jsonText(text)}`;
     await print(`${head}${body}\n}`);
-  } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
-    const bytes = await together(pieces);
-    const text = indented(strictText(bytes, response.headers) ?? "");
-    // A body that is not JSON, despite its type, is printed unchanged.
-    if (text === undefined) await printPieces([bytes], true);
-    else await print(text);
   } else {
-    await printPieces(pieces, isTerminal || error !== undefined);
+    // No text contains a zero byte.
+    if (bytes.includes(0)) throw error ?? binaryInTerminal();
+    const lines = indented(text ?? "");
+    await (lines === undefined ? printPieces([bytes], true) : print(lines));
   }
   if (error) throw error;
   return {};
@@ -122,17 +119,6 @@ function binaryInTerminal(): ConfigError {
   return new ConfigError("FILE", problem, "save it with -o and a file name");
 }
 
-/** Throws the refusal before the first piece with a zero byte, which no text contains. */
-async function* withoutBinary(
-  pieces: AsyncIterable<Bytes>,
-  refusal: Error,
-): AsyncGenerator<Bytes> {
-  for await (const piece of pieces) {
-    if (piece.includes(0)) throw refusal;
-    yield piece;
-  }
-}
-
 /**
  * Reads a body. If the body breaks off, replaces the runtime's error, which does not name the call.
  */
@@ -142,10 +128,6 @@ async function* piecesOf(response: Response, errors: CallErrors): AsyncGenerator
   } catch (cause) {
     throw cause instanceof TypeError ? errors.brokenOff(response, cause) : cause;
   }
-}
-
-async function together(pieces: AsyncIterable<Bytes>): Promise<Bytes> {
-  return await new Blob(await Array.fromAsync(pieces)).bytes();
 }
 
 /**

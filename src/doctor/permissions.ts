@@ -2,9 +2,10 @@ import { mayUseVariable } from "../platform/environment.ts";
 import { foldersOf } from "../files/file_info.ts";
 import { shortPath } from "../files/paths.ts";
 import { hostAndPort } from "../platform/transport.ts";
-import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
+import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../settings/options.ts";
 import { secretFiles } from "../settings/secret_file.ts";
 import type { Settings } from "../settings/settings.ts";
+import { apiHosts } from "../settings/trust.ts";
 
 /** A permission that a script needs. */
 interface NeededPermission {
@@ -15,7 +16,6 @@ interface NeededPermission {
 
 /** Lists the permissions that a script needs with these settings. */
 export function neededPermissions(settings: Settings): NeededPermission[] {
-  const store = settings.text("store");
   const needed: NeededPermission[] = [];
 
   const { envFile, tokenFile, location: { kind } } = settings;
@@ -31,11 +31,13 @@ export function neededPermissions(settings: Settings): NeededPermission[] {
     });
   }
 
-  // A session with lent tokens uses neither the provider nor a store.
-  const sources = settings.isLent ? [] : [settings.endpoint, store];
-  const allowed = (settings.text("allowedOrigins") ?? "").split(",");
-  const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
-    .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
+  const text = (name: SettingName) => settings.text(name);
+  const addresses = [
+    settings.endpoint,
+    text("store"),
+    ...apiHosts(text).map((host) => `https://${host}`),
+  ];
+  const urls = addresses.flatMap((address) => URL.parse(address ?? "") ?? [])
     // Text such as localhost:8000 is parsed as a URL without a host, for which no flag is possible.
     .filter(({ host }) => host !== "");
   const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));

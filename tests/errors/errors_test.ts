@@ -1,6 +1,5 @@
 /** The fields, classes and codes of errors. */
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import * as mod from "../../mod.ts";
 import {
   ApiError,
   AuthError,
@@ -12,6 +11,9 @@ import {
   typeError,
   UnreachableError,
 } from "../../src/errors/errors.ts";
+import { ChallengeError } from "../../src/session/challenges/challenge.ts";
+
+const CLASSES = { AuthError, ConfigError, ProviderError, ChallengeError, ApiError, TypeError };
 
 const DISK_FULL = Object.assign(new Error("No space left (os error 28)"), { code: "ENOSPC" });
 const CALL = { method: "GET", url: "https://api.example/v1/x" };
@@ -53,8 +55,8 @@ for (const [error, name, fields] of ERRORS) {
   Deno.test(`the message and the JSON of ${name} ${error.code} contain its problem, fix and code`, () => {
     const { code, problem, fix } = error;
     assertEquals(error.name, name);
-    assertInstanceOf(error, Reflect.get({ ...mod, TypeError }, name));
-    assert(error instanceof mod.AuthError);
+    assertInstanceOf(error, Reflect.get({ ...CLASSES, SessionExpiredError }, name));
+    assert(error instanceof AuthError);
     const topic = "status" in fields && code === "API_STATUS" ? fields.status : code;
     assertEquals(error.message, `${problem}; ${fix} (help: platform-auth explain ${topic})`);
     assertEquals(JSON.parse(JSON.stringify(error)), { name, code, problem, fix, ...fields });
@@ -66,12 +68,10 @@ for (const [error, name, fields] of ERRORS) {
 }
 
 Deno.test("instanceof is true for an error's own class and AuthError, also of an unreachable API", () => {
-  const { ApiError, AuthError, ChallengeError, ConfigError, ProviderError } = mod;
-  const classes = { AuthError, ConfigError, ProviderError, ChallengeError, ApiError, TypeError };
   const step = { name: "SMS_MFA", parameters: {}, asks: [], attempt: 1 };
   const challenge = new ChallengeError("CODE_REJECTED", "It was wrong", "try again", step);
   for (const error of [...ERRORS.map(([error]) => error), challenge, new TypeError("other")]) {
-    const found = Object.entries(classes).filter(([, type]) => error instanceof type);
+    const found = Object.entries(CLASSES).filter(([, type]) => error instanceof type);
     const own = ["SessionExpiredError", "AuthError"].includes(error.name) ? [] : [error.name];
     const base = "code" in error ? ["AuthError"] : [];
     assertEquals(found.map(([name]) => name), [...base, ...own], error.message);

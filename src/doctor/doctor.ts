@@ -16,7 +16,7 @@ import type { Checks, Facts, SessionSnapshot } from "./facts.ts";
 import { checksOf, fail, failed, type Finding, type Findings, ok, skip, warn } from "./finding.ts";
 import { tryLogin } from "./login_checks.ts";
 import { apiAddress, NETWORK_CHECKS, probe, probeWithToken } from "./network_checks.ts";
-import { neededPermissions, scriptCommand } from "./permissions.ts";
+import { neededFlags } from "./permissions.ts";
 import { SETTINGS_CHECKS } from "./settings_checks.ts";
 import { checkStore, STORAGE_CHECKS, tryToken } from "./storage_checks.ts";
 
@@ -41,14 +41,7 @@ const CHECKS: Checks = {
     const isOver = ["none", "expired", "rejected"].includes(status.state);
     return isOver ? warn(accessText(status), nextStep(status)) : ok(accessText(status));
   },
-  "permissions": ({ configuration: { settings } }) => {
-    const needed = neededPermissions(settings);
-    const missing = needed.filter(({ granted }) => !granted);
-    const flags = (missing.length > 0 ? missing : needed).map(({ flag }) => flag).join(" ");
-    return missing.length === 0
-      ? ok(flags)
-      : warn(`missing ${flags}`, `run: ${scriptCommand(needed)}`);
-  },
+  "permissions": ({ configuration: { settings } }) => ok(neededFlags(settings).join(" ")),
 };
 
 /**

@@ -1,4 +1,3 @@
-import { displayPath } from "../files/paths.ts";
 import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { apiHosts } from "../settings/trust.ts";
 import type { Checks } from "./facts.ts";
@@ -7,6 +6,7 @@ import { fail, ok, warn, warnOf } from "./finding.ts";
 const PLACES = {
   option: "as options",
   environment: "from the environment",
+  file: "from the .env",
 } as const;
 
 /** Checks the settings, and lines of the `.env` that were probably meant as settings. */
@@ -19,9 +19,7 @@ export const SETTINGS_CHECKS: Checks = {
       const level = isUsable && !status.canRefresh ? warn : fail;
       return level(fault.problem, fault.fix);
     }
-    const isOwn = settings.location.kind === "own";
-    const file = `from ${isOwn ? displayPath(settings.envFile) : "the .env"}`;
-    const lists = Object.entries({ ...PLACES, file }).flatMap(([origin, place]) => {
+    const lists = Object.entries(PLACES).flatMap(([origin, place]) => {
       const names = variablesOf((name) => settings.origin(name) === origin);
       return names.length === 0 ? [] : [`${place}: ${names.join(", ")}`];
     });

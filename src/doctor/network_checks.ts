@@ -101,16 +101,7 @@ export async function probe(
 ): Promise<Probe> {
   const limit = world.timeout(REACH_MS);
   const started = world.monotonic();
-  const logResult = (result: Pick<RequestEvent, "status" | "error">) =>
-    world.log?.({
-      event: "request",
-      to,
-      method: "GET",
-      url: url.origin + url.pathname,
-      ...result,
-      milliseconds: Math.round(world.monotonic() - started),
-      attempt: 1,
-    });
+  let result: Pick<RequestEvent, "status" | "error"> = {};
   try {
     using client = world.fetch === undefined ? directClient(url) : undefined;
     const response = await (world.fetch ?? fetch)(url, {
@@ -121,12 +112,22 @@ export async function probe(
       signal: signal ? AbortSignal.any([limit, signal]) : limit,
     });
     await response.body?.cancel();
-    logResult({ status: response.status });
+    result = { status: response.status };
     return { url, response };
   } catch (error) {
-    logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
+    result = { error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) };
     signal?.throwIfAborted();
     return { url, failure: unreached(error, url, limit.aborted) };
+  } finally {
+    world.log?.({
+      event: "request",
+      to,
+      method: "GET",
+      url: url.origin + url.pathname,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: 1,
+    });
   }
 }
 

@@ -41,9 +41,6 @@ export async function run(
   if (list === undefined && (folder ?? concurrency) !== undefined) {
     throw misuse("--output-dir and --concurrency can be used only with --list");
   }
-  if (list === undefined && output === undefined && ifExists !== undefined) {
-    throw misuse("--if-exists can be used only with --list, or with --output and a file");
-  }
   const body = await readBody(options.data);
   const method = options.method ?? (body === undefined ? "GET" : "POST");
   const headers = (options.header ?? []).map(splitHeader);

@@ -95,7 +95,7 @@ async function resolve(
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
   const { authUrl, clientId, userPoolId, refreshSecretHash } = values;
   return {
-    url: authUrl,
+    url: new URL(authUrl),
     dialect,
     clientId,
     clientSecret: settings.text("clientSecret") ? settings.secret("clientSecret") : undefined,
@@ -105,22 +105,8 @@ async function resolve(
   };
 }
 
-/**
- * Loads the checks. Every caller loads them before it sends anything, so that a request does not
- * fail halfway if a package cannot be fetched.
- *
- * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
- * fetched.
- */
-export async function loadChecks(action: string): Promise<Checks> {
-  const checks = await importChecks();
-  if (checks === undefined) throw errorOf(action, PACKAGE_UNAVAILABLE);
-  return checks;
-}
-
-type Checks = typeof import("./checks.ts");
-
-async function importChecks(): Promise<Checks | undefined> {
+/** Loads the checks; returns `undefined` if their package is not cached and cannot be fetched. */
+async function importChecks(): Promise<typeof import("./checks.ts") | undefined> {
   try {
     return await import("./checks.ts");
   } catch (error) {

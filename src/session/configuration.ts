@@ -5,7 +5,7 @@ import { dialectOf } from "../settings/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import type { SessionStore } from "../settings/session_store.ts";
 import { OPTION_TYPES, type SessionOptions } from "../settings/options.ts";
-import { refuseRemoved } from "../settings/removed.ts";
+import { refuseTokenCommand } from "../settings/removed.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Issuer } from "./stored_tokens.ts";
@@ -35,7 +35,8 @@ export class Configuration {
     private resolved?: Settings,
     replaced: Partial<World> = {},
   ) {
-    refuseRemoved("option", (name) => Reflect.get(Object(options), name) !== undefined);
+    const removed = "tokenCommand";
+    refuseTokenCommand(removed, Reflect.get(Object(options), removed));
     checkOptions(caller, options, OPTION_TYPES);
     const { exportEnv = "none", store } = options;
     const methods = typeof store === "object" ? [store.read, store.lock] : [];

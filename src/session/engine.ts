@@ -379,7 +379,6 @@ export class Engine implements Heart {
     this.lastAppliedOrder = Math.max(order, this.lastAppliedOrder);
     this.cooldowns = NO_COOLDOWNS;
     this.notices.set({
-      DEVICE_NOT_CONFIRMED: undefined,
       REFRESH_FAILED: undefined,
       STORED_IGNORED: undefined,
       ENVIRONMENT_IGNORED: undefined,

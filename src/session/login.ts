@@ -98,7 +98,10 @@ export async function obtainTokens(
   const questions = new Questions(world);
   const hidden = { secret: true, signal, notes: portalNotes(configuration.settings) };
   if (strategy === "portal") {
-    const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
+    const next: Fix = [{
+      inProgram: "run login({ portalToken }) with the string from the portal",
+      inTerminal: "pipe the string from the portal to the command, with --stdin",
+    }];
     return readPortal(await questions.need(PORTAL_QUESTION, next, hidden));
   }
 
@@ -314,6 +317,6 @@ function portalResult(
   return {
     tokens: makeTokens(parts, world),
     clockOffsetMs,
-    notices: { DEVICE_NOT_CONFIRMED: undefined },
+    notices: {},
   };
 }

@@ -1,4 +1,4 @@
-import { ConfigError, throwIfBug } from "../errors/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../files/file_info.ts";
 import {
@@ -45,13 +45,7 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
     searched: [],
   });
   if (name === false || name === "false") return named(undefined);
-  try {
-    return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
-  } catch (error) {
-    throwIfBug(error);
-    // Only a relative path needs the working folder.
-    throw folderRemoved();
-  }
+  return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
 }
 
 /**
@@ -70,14 +64,6 @@ export function checkEnvFileName(name: string | URL | false): void {
   );
 }
 
-function folderRemoved(): ConfigError {
-  return new ConfigError(
-    "ENV_FILE",
-    "Cannot look for the .env: the working folder was removed",
-    "change to another folder, or set AUTH_ENV_FILE (envFile) to the absolute path of the file",
-  );
-}
-
 /**
  * Locates the nearest `.env` from the working folder up to the project root (the folder with `.git`
  * or `deno.json`). If there is no such root, only the working folder is searched. A file of another
@@ -87,14 +73,20 @@ function folderRemoved(): ConfigError {
  */
 export function nearestEnvFile(): EnvLocation {
   const here = workingFolder();
-  if (here === undefined) throw folderRemoved();
+  if (here === undefined) {
+    throw new ConfigError(
+      "ENV_FILE",
+      "Cannot look for the .env: the working folder was removed",
+      "change to another folder, or set AUTH_ENV_FILE (envFile) to the absolute path of the file",
+    );
+  }
   const foreign: string[] = [];
   const searched: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     searched.push(folder);
     const path = `${folder}.env`;
     const info = infoAt(path);
-    if (info === undefined || (info.isDirectory && folder !== here)) continue;
+    if (info === undefined || info.isDirectory) continue;
     if (!isOfAnotherUser(info)) {
       return { path, foreign, kind: path === ownEnvFile() ? "own" : "found", searched };
     }

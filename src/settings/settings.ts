@@ -20,9 +20,9 @@ import {
   ENDPOINT_NAMES,
   ENV_FILE_VARIABLE,
   parseTimeout,
-  portalAddress,
   portalText,
   type ProviderDialect,
+  safeAddress,
   type SecretName,
   type SessionOptions,
   SETTING_NAMES,
@@ -34,7 +34,7 @@ import {
 import { environment } from "../platform/environment.ts";
 import { displayPath } from "../files/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
-import { refuseRemoved } from "./removed.ts";
+import { refuseTokenCommand } from "./removed.ts";
 import { FILE_VARIABLES, settingInEnvironment, variableOf } from "./secret_file.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
@@ -124,7 +124,7 @@ export class Settings {
 
   /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
-    return portalAddress(this.text("portalUrl") ?? "");
+    return safeAddress(this.text("portalUrl") ?? "");
   }
 
   /** The address of the portal for a sentence. */
@@ -214,7 +214,8 @@ export function resolveSettings(
   isDefault: boolean,
   earlier?: Settings,
 ): Settings {
-  if (isDefault) refuseRemoved("variable", (name) => Boolean(environment(name)));
+  const removed = "AUTH_TOKEN_COMMAND";
+  if (isDefault) refuseTokenCommand(removed, environment(removed));
   const location = earlier ? locatedAgain(earlier.location) : locate(options, isDefault);
   const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const file = earlier && isBeingWritten(now) ? earlier.file : now;

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { portless, rejection, signedIn, statusOf } from "../support/portless.ts";
-import { jwt, tokenAnswer } from "../support/answers.ts";
 
 const HOUR = 3_600;
 
@@ -27,32 +26,6 @@ for (const [seconds, warning] of OFFSETS) {
     assertEquals(clockWarnings((await world.session.refresh()).warnings), [], "corrected");
   });
 }
-
-Deno.test("the iat of a token reveals a wrong clock if the response has no Date header", async () => {
-  for (const hours of [-3, 3]) {
-    let isOpaque = false;
-    await using world = portless({
-      provider: () => {
-        const iat = Math.floor(world.clock.provider() / 1_000);
-        const AccessToken = isOpaque ? `opaque-${iat}` : jwt({ iat, exp: iat + 1_800 });
-        return tokenAnswer({ AccessToken, RefreshToken: "r", ExpiresIn: 1_800 });
-      },
-    });
-    const warningsOfRefresh = async () => {
-      const { warnings, accessTokenExpiresAt } = await world.session.refresh();
-      assertEquals(accessTokenExpiresAt, new Date(world.clock.now() + 1_800_000));
-      return clockWarnings(warnings).length;
-    };
-    assertEquals(clockWarnings((await world.session.login()).warnings), []);
-    world.clock.jump(hours * HOUR);
-    assertEquals(await warningsOfRefresh(), 1, `${hours} hours`);
-    isOpaque = true;
-    assertEquals(await warningsOfRefresh(), 1, "an opaque token changes nothing");
-    isOpaque = false;
-    world.clock.jump(-hours * HOUR);
-    assertEquals(await warningsOfRefresh(), 0, "corrected");
-  }
-});
 
 Deno.test("a portal token lasts until its exp even if the clock is behind", async () => {
   await using world = portless();

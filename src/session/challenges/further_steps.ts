@@ -5,12 +5,7 @@
 import { type Answers, type Challenge, ChallengeError, keyText } from "./challenge.ts";
 import type { LoginResult, LoginSupport, PasswordLogin } from "./login_result.ts";
 import { answerStep, LOGIN_AGAIN, type Step, stepOf, stepProblem, withNeededKey } from "./step.ts";
-import {
-  type ChallengeAsk,
-  checkAnswers,
-  elsewhere,
-  tidyAnswer,
-} from "../../provider/challenges.ts";
+import { type ChallengeAsk, checkAnswers, tidyAnswer } from "../../provider/challenges.ts";
 import type { IssuedChallenge } from "../../provider/protocol.ts";
 import { type Questions, untilHeard } from "../../platform/prompt.ts";
 import { printable } from "../../errors/escape.ts";
@@ -150,9 +145,12 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
 
 /** Makes the error for a step that this module cannot answer. */
 function unanswerable(step: Step): ChallengeError {
-  const { problem, fix = "" } = elsewhere(step.challenge.name);
-  const whole = `Cannot log in: ${stepProblem(step)}, and ${problem}`;
-  return new ChallengeError(step.code, whole, fix, step.challenge);
+  const problem = `Cannot log in: ${stepProblem(step)}, which this module cannot answer`;
+  return new ChallengeError(step.code, problem, [
+    "ask the support channel of your subscription to allow a login without this step, or log in " +
+    "to the portal, choose Copy Token and run ",
+    { call: "login", options: { strategy: "portal" } },
+  ], step.challenge);
 }
 
 /** Makes the error for a step if no prompt is possible. */

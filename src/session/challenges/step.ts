@@ -7,7 +7,7 @@ import {
 } from "./challenge.ts";
 import { type LoginResult, loginResult, type PasswordLogin } from "./login_result.ts";
 import { requestAnswer, requestKey } from "../../provider/answer_challenge.ts";
-import { asksOf, needsKey, replacesPassword } from "../../provider/challenges.ts";
+import { asksOf, needsKey } from "../../provider/challenges.ts";
 import type { IssuedChallenge } from "../../provider/protocol.ts";
 import type { SendResult } from "../../provider/send.ts";
 import { refusalError } from "../../provider/token_request.ts";
@@ -60,7 +60,7 @@ export function stepOf(
     session,
     code: "CHALLENGE_REQUIRED",
     count,
-    hasNewPassword: before?.hasNewPassword === true || replacesPassword(issued),
+    hasNewPassword: before?.hasNewPassword === true || name === "NEW_PASSWORD_REQUIRED",
   };
 }
 

@@ -53,7 +53,7 @@ function sentenceIn(value: unknown, depth = 0): string | undefined {
  *
  * @param said The message in the body, if it was read.
  */
-export function isUnknownPath({ status, headers }: Response, said = ""): boolean {
+export function isUnknownPath({ status, headers }: Response, said: string): boolean {
   if (status !== 403) return status === 404 || status === 410;
   return /missing ?authentication ?token/i.test(`${said} ${headers.get("x-amzn-errortype")}`);
 }

@@ -7,11 +7,6 @@ export interface AccountSetting {
   readonly name: string;
   /** The prompt for the setting. */
   readonly question: string;
-  /**
-   * Whether the setting may be missing. Only `API_BASE_URL` may, because calls with a complete URL
-   * do not need it.
-   */
-  readonly optional?: true;
   /** The setting's label in a reply of the support channel, reduced to lower-case letters. */
   readonly label: RegExp;
 }
@@ -41,7 +36,6 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
   {
     name: "API_BASE_URL",
     question: "Base address of the data platform API, https://… (press Enter to set it later):",
-    optional: true,
     label:
       /^(?:dataplatform)?api(?:base)?(?:url|address|endpoint)?$|^base(?:url|address)(?:ofthe(?:dataplatform)?api)?$/,
   },

@@ -10,8 +10,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 settings from the reply of your subscription's support channel, written as
 KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
 value of the reply except the hosts that will receive the password or the
-token. Replaces an existing value only if you confirm it. In a git work tree,
-adds lines to .gitignore that keep the .env out of git.
+token. Never replaces a value: to use a new one, first remove the line from the
+.env. In a git work tree, adds lines to .gitignore that keep the .env out of
+git.
 
 With --global, writes your own .env. Every folder without a .env uses this
 file, so that one login serves all folders.`,
@@ -105,7 +106,6 @@ With --json, prints status, headers and body.`,
       },
       data: {
         short: "d",
-        mayBeEmpty: true,
         value: "<text>",
         help: "the body; @file reads a file, - standard input",
       },
@@ -223,7 +223,9 @@ shell: bash (default), zsh, fish or powershell.`,
   "sandbox": command({
     summary: "run an identity provider, portal and API on this computer",
     description: `Runs an identity provider, a portal and a data platform API on this computer,
-to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
+to try things out and to teach. You do not need an account. Ctrl+C stops it.
+startSandbox() in a program has further options, such as for lockout, rotation
+and devices.`,
     options: {
       "port": {
         value: "<number>",
@@ -237,28 +239,11 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
         help: "header names of the token endpoint: those of\n" +
           "the API document (vendor, default) or of AWS",
       },
-      "rotate": {
-        value: "<operation>",
-        choices: ["initiate-auth", "get-tokens"],
-        help:
-          "each refresh returns a new refresh token, with\nthe operation initiate-auth or get-tokens",
-      },
-      "grace-seconds": {
-        value: "<n>",
-        help: "seconds for which a replaced refresh token still\nworks (default 0)",
-      },
       "user": {
         value: "<name[:password]>",
         multiple: true,
         help: "add an account; may be given several times\n" +
           "(default password: that of the first account)",
-      },
-      "alias": { help: "users log in by e-mail; their user name in the\npool is a UUID" },
-      "public-client": { help: "an app client without a secret" },
-      "lockout-after": { value: "<n>", help: "lock a user after this many wrong passwords" },
-      "throttle-per-second": {
-        value: "<n>",
-        help: "refuse more than this many requests per second\nto the token endpoint",
       },
       "challenge": {
         value: "<names>",
@@ -266,14 +251,6 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
           "NEW_PASSWORD_REQUIRED,MFA_SETUP; the portal\n" +
           'shows the codes under "Authenticator" and\n"Messages"',
       },
-      "track-devices": {
-        value: "<how>",
-        choices: ["on", "ask"],
-        help: "each refresh needs the device of its login;\n" +
-          "ask: the user may choose to have it remembered",
-      },
-      "no-revocation": { help: "refuse RevokeToken" },
-      "latency-ms": { value: "<n>", help: "wait before each response" },
       "write-env": {
         value: "<folder>",
         help: "write the settings to the .env in this folder\n" +

@@ -1,12 +1,7 @@
 import { UsageError } from "./output.ts";
 import { systemWords } from "../errors/cause.ts";
 import { ConfigError } from "../errors/errors.ts";
-
-/**
- * Matches a name that looks like a path. Messages show only such a name: any other text may be a
- * secret, such as the content of the file, that the user passed by mistake.
- */
-const LOOKS_LIKE_A_PATH = /^(?!.*eyJ)(?:[\w.-]{0,40}[\\/])*[\w-]{1,40}\.[a-z]{1,5}$/i;
+import { utf8Text } from "../settings/text_file.ts";
 
 /**
  * Reads a file given on the command line. The name `-` is standard input.
@@ -21,21 +16,14 @@ export async function readInput(
   try {
     return await Deno.readFile(name);
   } catch (error) {
-    throw unreadable(option, name, reasonOf(error), "check the path", error);
+    const why = systemWords(error) ?? "the system refused to read it";
+    throw unreadable(option, why, "check the path", error);
   }
 }
 
-function unreadable(option: string, name: string, why: string, fix: string, error?: unknown) {
-  const shown = LOOKS_LIKE_A_PATH.test(name) ? ` ${name}` : "";
-  const what = name === "-"
-    ? `standard input (${option})`
-    : `the file${shown} given with ${option}`;
-  return new ConfigError("FILE", `Cannot read ${what}: ${why}`, fix, error);
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "it does not exist";
-  return systemWords(error) ?? "the system refused to read it";
+/** The name is not shown: it may be a secret that the user passed by mistake. */
+function unreadable(option: string, why: string, fix: string, error?: unknown): ConfigError {
+  return new ConfigError("FILE", `Cannot read the input of ${option}: ${why}`, fix, error);
 }
 
 /**
@@ -45,25 +33,14 @@ function reasonOf(error: unknown): string {
  * @throws {ConfigError} `FILE` if the file cannot be read or is not UTF-8 text.
  */
 export async function readInputText(option: string, name: string): Promise<string> {
-  const bytes = await readInput(option, name);
-  const text = decoded(bytes);
-  // UTF-16 begins with one of two marks, or has a zero byte in each Latin letter.
-  const isUtf16 = text?.includes("\0") ?? ["fffe", "feff"].includes(bytes.subarray(0, 2).toHex());
-  if (text !== undefined && !isUtf16) return text;
+  const text = utf8Text(await readInput(option, name));
+  // Latin letters in UTF-16 without a byte order mark are valid UTF-8, but contain zero bytes.
+  if (text !== undefined && !text.includes("\0")) return text.replace(/^\ufeff/, "");
   throw unreadable(
     option,
-    name,
-    isUtf16 ? "it is UTF-16 text, not UTF-8" : "it is not UTF-8 text",
+    "it is not UTF-8 text, but perhaps UTF-16",
     'save it as UTF-8, in Windows PowerShell with "Set-Content -Encoding utf8"',
   );
-}
-
-function decoded(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Parses the value of a numeric option. */

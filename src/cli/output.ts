@@ -8,6 +8,7 @@ import {
   type ProviderErrorCode,
   throwIfBug,
 } from "../errors/errors.ts";
+import { systemWords } from "../errors/cause.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 import { jsonText, printable } from "../errors/escape.ts";
 import { wrapped } from "../errors/lines.ts";
@@ -68,8 +69,7 @@ export async function writeOut(bytes: Uint8Array): Promise<boolean> {
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return false;
     throwIfBug(error);
-    const reason = error instanceof Error ? error.message.replace(/ \(os error.*/, "") : "";
-    const problem = `Cannot write to standard output: ${reason}`;
+    const problem = `Cannot write to standard output: ${systemWords(error)}`;
     throw new ConfigError("FILE", problem, "write the output to another file or program", error);
   }
 }

@@ -63,16 +63,11 @@ function inLine(line: string): Finding[] {
   return labeled(label, text);
 }
 
-/**
- * Finds settings among the strings in JSON. The label of a string is its own key, or the keys of
- * its parents and its own key: the string in `{ client: { id } }` is labeled `id` and `clientid`.
- */
-function inJson(value: unknown, keys: readonly string[] = []): Finding[] {
-  if (typeof value === "string") {
-    return keys.flatMap((_, at) => labeled(keys.slice(at).join(""), value));
-  }
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, member]) => inJson(member, [...keys, key]));
+/** Finds settings among the strings in JSON. The label of a string is its own key. */
+function inJson(value: unknown): Finding[] {
+  return Object.entries(Object(value)).flatMap(([key, member]) =>
+    typeof member === "string" ? labeled(key, member) : inJson(member)
+  );
 }
 
 function labeled(label: string, text: string): Finding[] {

@@ -23,9 +23,8 @@ export const SHARED_SETTINGS: readonly string[] = Object.values(SETTING_RULES)
 const LOCK_MS = 5_000;
 
 /**
- * Sets or removes (`undefined`) settings in a `.env`. A new file gets the comments of
- * `.env.example`. A missing folder is created. In a git work tree, `.gitignore` gets the lines that
- * keep the file out of git.
+ * Sets or removes (`undefined`) settings in a `.env`. A missing folder is created. In a git work
+ * tree, `.gitignore` gets the lines that keep the file out of git.
  *
  * @param folderMode The permission bits of a folder that is created.
  * @returns The lines that were added to `.gitignore`.
@@ -37,13 +36,6 @@ export async function saveSettings(
   folderMode = 0o777,
 ): Promise<string[]> {
   await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true, mode: folderMode }));
-  const { default: example } = await import("../../.env.example", { with: { type: "text" } });
-  // In the template of a new file, the line of each changed setting becomes `KEY=`, so that the
-  // value is written in that line.
-  const template = example.replace(
-    /^#([A-Z_]+)=.*$/gm,
-    (line, key) => changes.get(key) === undefined ? line : `${key}=`,
-  );
   // Git must ignore the new file before the file exists, so that no other program can commit it.
   const ignored = ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));
@@ -55,18 +47,12 @@ export async function saveSettings(
         `Cannot write ${path}: another process is about to save a session in this file`;
       throw new ConfigError("ENV_FILE", problem, "run this command again in a moment");
     }
-    await updateEnvFile(file, changes, lock.state === "held", { template });
+    await updateEnvFile(file, changes, lock.state === "held");
   } finally {
     lock.release();
   }
   return ignored;
 }
-
-/**
- * Settings that also determine the token endpoint. A sandbox never writes them, so they belong to
- * another account.
- */
-const OTHER_ENDPOINTS = ["AUTH_REGION", "AUTH_PROVIDER_HOST", "AUTH_PROVIDER_DOMAIN"];
 
 /**
  * Writes the settings of a sandbox into the `.env` of a folder. If the file has the sandbox's
@@ -84,8 +70,7 @@ export async function saveSandboxSettings(
   const path = filePath(fileUrl(`${folder || "."}/.env`));
   const { values, problem } = readEnvFile(path);
   if (problem) throw problem;
-  const others = [...Object.keys(settings), ...OTHER_ENDPOINTS, ...TOKEN_KEYS]
-    .filter((name) => values.get(name));
+  const others = [...Object.keys(settings), ...TOKEN_KEYS].filter((name) => values.get(name));
   if (others.length > 0 && values.get("APP_CLIENT_ID") !== settings.APP_CLIENT_ID) {
     throw new ConfigError(
       "INVALID_SETTING",

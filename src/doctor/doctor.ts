@@ -4,7 +4,6 @@
  *
  * This folder may import `show/` and all layers below it.
  */
-import { fixText, inKernel } from "../errors/advice.ts";
 import type { AuthError } from "../errors/errors.ts";
 import { settingsFault } from "../provider/provider.ts";
 import { Notices } from "../session/notices.ts";
@@ -17,7 +16,7 @@ import type { Checks, Facts, SessionSnapshot } from "./facts.ts";
 import { checksOf, fail, failed, type Finding, type Findings, ok, skip, warn } from "./finding.ts";
 import { tryLogin } from "./login_checks.ts";
 import { apiAddress, NETWORK_CHECKS, probe, probeWithToken } from "./network_checks.ts";
-import { neededPermissions, scriptCommand } from "./permissions.ts";
+import { neededFlags } from "./permissions.ts";
 import { SETTINGS_CHECKS } from "./settings_checks.ts";
 import { checkStore, STORAGE_CHECKS, tryToken } from "./storage_checks.ts";
 
@@ -42,14 +41,7 @@ const CHECKS: Checks = {
     const isOver = ["none", "expired", "rejected"].includes(status.state);
     return isOver ? warn(accessText(status), nextStep(status)) : ok(accessText(status));
   },
-  "permissions": ({ configuration: { settings } }) => {
-    const needed = neededPermissions(settings);
-    const missing = needed.filter(({ granted }) => !granted);
-    const flags = (missing.length > 0 ? missing : needed).map(({ flag }) => flag).join(" ");
-    return missing.length === 0
-      ? ok(flags)
-      : warn(`missing ${flags}`, `run: ${scriptCommand(needed)}`);
-  },
+  "permissions": ({ configuration: { settings } }) => ok(neededFlags(settings).join(" ")),
 };
 
 /**
@@ -135,7 +127,6 @@ async function gather(
 function checkRuntime(): Finding {
   const { deno } = Deno.version;
   const isRecent = deno.localeCompare("2.9.6", undefined, { numeric: true }) >= 0;
-  const ability = inKernel() || Deno.stdin.isTerminal() ? "can" : "cannot";
-  const message = fixText([`Deno ${deno}: `, { call: "login" }, ` ${ability} prompt`]);
+  const message = `Deno ${deno}`;
   return isRecent ? ok(message) : fail(message, "upgrade to Deno 2.9.6 or later");
 }

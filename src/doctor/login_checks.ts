@@ -1,4 +1,3 @@
-import { durationText } from "../errors/amounts.ts";
 import { AuthError } from "../errors/errors.ts";
 import { resolveProvider } from "../provider/provider.ts";
 import { isRenewable, type Tokens } from "../provider/tokens.ts";
@@ -32,7 +31,7 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
       ? failedRefresh(refreshed)
       : refreshed
       ? ok("the provider refreshed the tokens")
-      : notRenewable(tokens);
+      : NOT_RENEWABLE;
     if (refreshed && !(refreshed instanceof AuthError)) obtained.push(refreshed);
   } finally {
     // After an abort, `endLogin()` sends nothing and throws the reason.
@@ -68,13 +67,10 @@ function failedRefresh(error: AuthError): Finding {
   );
 }
 
-function notRenewable({ lifetimeMs }: Tokens): Finding {
-  const span = lifetimeMs === undefined ? "" : `, so the session lasts ${durationText(lifetimeMs)}`;
-  return warn(
-    `the provider issued no refresh token for this login${span}`,
-    "ask the support channel of your subscription to allow refresh tokens for the app client",
-  );
-}
+const NOT_RENEWABLE = warn(
+  "the provider issued no refresh token for this login",
+  "ask the support channel of your subscription to allow refresh tokens for the app client",
+);
 
 async function endLogin(
   configuration: Configuration,
@@ -83,11 +79,8 @@ async function endLogin(
 ): Promise<Finding> {
   const { endAtProvider } = await import("../provider/sign_out.ts");
   const result = await endAtProvider(configuration, obtained, false, signal);
-  if (result.ended !== "here") {
-    return ok("the provider ended the test login; its access token stays valid until it expires");
-  }
   if (result.problem === undefined) {
-    return ok("the test login has no refresh token to revoke; it ends when its token expires");
+    return ok("the test login ended; its access token stays valid until it expires");
   }
   return warn(
     `the test login could not be ended (${result.problem}); it ends when its tokens expire`,

@@ -1,5 +1,4 @@
 import { accessOf } from "../api/api_access.ts";
-import { isUnknownPath } from "../api/error_response.ts";
 import type { Fix } from "../errors/advice.ts";
 import { AuthError } from "../errors/errors.ts";
 import { printable } from "../errors/escape.ts";
@@ -8,11 +7,9 @@ import { environment } from "../platform/environment.ts";
 import { failureOf } from "../platform/log.ts";
 import type { RequestEvent } from "../platform/log_event.ts";
 import { directClient, HTTPS_PROXIES, networkReason } from "../platform/transport.ts";
-import type { World } from "../platform/world.ts";
-import { isGoodFor, isRenewable, remainingMs, type Tokens } from "../provider/tokens.ts";
+import { isGoodFor, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { Settings } from "../settings/settings.ts";
-import { newPortalString } from "../show/status_view.ts";
 import type { Checks, Probe } from "./facts.ts";
 import { fail, failed, type Finding, ok, skip, warn } from "./finding.ts";
 
@@ -37,66 +34,62 @@ export const NETWORK_CHECKS: Checks = {
   },
 
   "clock": ({ configuration: { world }, provider }) => {
-    if (!provider?.response) return skip("not compared: the provider sent no response");
-    const date = Date.parse(provider.response.headers.get("date") ?? "");
-    if (Number.isNaN(date)) return skip("the provider's response has no date to compare with");
+    const date = Date.parse(provider?.response?.headers.get("date") ?? "");
+    if (Number.isNaN(date)) return skip("not compared: the provider sent no date");
     const seconds = Math.round((world.now() - date) / 1_000);
-    if (Math.abs(seconds) <= 1) return ok("agrees with the provider's clock");
+    if (Math.abs(seconds) <= MAX_SKEW_SECONDS) return ok("agrees with the provider's clock");
     const side = seconds > 0 ? "ahead of" : "behind";
-    const message = `${Math.abs(seconds)} seconds ${side} the provider's`;
-    return Math.abs(seconds) <= MAX_SKEW_SECONDS
-      ? ok(message)
-      : warn(message, "correct this computer's clock");
+    return warn(
+      `${Math.abs(seconds)} seconds ${side} the provider's`,
+      "correct this computer's clock",
+    );
   },
 
   "API": ({ base, api }) => {
     if (base instanceof AuthError) return failed(base);
     if (api === undefined) return warn("API_BASE_URL is not set", SET_API_BASE_URL);
-    const { url: { host, href }, response } = api;
-    const trouble = addressProblem(
+    return addressProblem(
       api,
       "API_BASE_URL, which must be the address of the API, not the portal",
-    );
-    if (trouble || !response) return trouble;
-    const { ok: isOk, status } = response;
-    if (isOk) return ok(`${host} is reachable`);
-    return (status === 401 || status === 403) && !isUnknownPath(response)
-      ? ok(`${host} is reachable and requires a token`)
-      : skip(`${host} is reachable, but GET ${href} returns status ${status}: ${TRY_PATH}`);
+    ) ?? ok(`${api.url.host} is reachable`);
   },
 
   // Compares the responses to a GET with and without the token.
-  "token": ({ configuration: { settings, world }, tokens, api, apiWithToken }) => {
+  "token": ({ tokens, api, apiWithToken }) => {
     if (apiWithToken === undefined || tokens === undefined) return undefined;
     const { url: { href }, response, failure } = apiWithToken;
     if (response === undefined) return failure;
     const { ok: isOk, status, headers } = response;
-    const lacksScope = status === 403 &&
-      /\binsufficient_scope\b/.test(headers.get("www-authenticate") ?? "");
-    const isJustIssued = isNew(tokens, world);
-    if (lacksScope || (status === 401 && isJustIssued)) {
-      const which = isJustIssued ? "a token that the provider just issued" : "the token";
-      return fail(
-        `the API rejects ${which} (status ${status}); ${scopesText(tokens)}`,
-        SCOPE_TICKET,
-      );
+    const lacksScope = /\binsufficient_scope\b/.test(headers.get("www-authenticate") ?? "");
+    if (status === 401 || (status === 403 && lacksScope)) {
+      const { scope } = tokens.claims;
+      const scopes = scope === undefined
+        ? "it does not list its scopes"
+        : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
+      return fail(`the API rejects the token (status ${status}); ${scopes}`, NEW_TOKEN);
     }
-    if (status === 401) {
-      const fix: Fix = tokens.source === "portal"
-        ? newPortalString(settings.portalText)
-        : ["run ", { call: "login", options: { force: true } }];
-      return fail("the API rejects the token (status 401)", fix);
-    }
-    if (status === api?.response?.status || status >= 500) {
-      return skip(`not checked: GET ${href} with the token returns status ${status}`);
-    }
-    if (isOk) return ok("the API accepts the token");
+    if (isOk && api?.response?.ok === false) return ok("the API accepts the token");
     const before = `${api?.response?.status} without it`;
-    return skip(`not certain: GET ${href} returns status ${status}, and ${before}: ${TRY_PATH}`);
+    return skip(
+      `not certain: GET ${href} returns status ${status}, and ${before}: try a path of the API`,
+    );
   },
 };
 
-const TRY_PATH = "try a path of the API";
+/** Maximum length of the scopes shown, in characters. */
+const MAX_SCOPES_LENGTH = 300;
+
+/**
+ * The fix for a rejected token. A new login returns the same scopes; only the support channel can
+ * change them.
+ */
+const NEW_TOKEN: Fix = [
+  "run ",
+  { call: "login", options: { force: true } },
+  '; if the API rejects the new token, too, ask the support channel of your subscription: "The ' +
+  "data platform API rejects the access token of a new login with USER_PASSWORD_AUTH. Which " +
+  'scopes does it require, and how does a program get them?"; until then a portal string may work',
+];
 
 /** Sends one GET. */
 export async function probe(
@@ -108,16 +101,7 @@ export async function probe(
 ): Promise<Probe> {
   const limit = world.timeout(REACH_MS);
   const started = world.monotonic();
-  const logResult = (result: Pick<RequestEvent, "status" | "error">) =>
-    world.log?.({
-      event: "request",
-      to,
-      method: "GET",
-      url: url.origin + url.pathname,
-      ...result,
-      milliseconds: Math.round(world.monotonic() - started),
-      attempt: 1,
-    });
+  let result: Pick<RequestEvent, "status" | "error"> = {};
   try {
     using client = world.fetch === undefined ? directClient(url) : undefined;
     const response = await (world.fetch ?? fetch)(url, {
@@ -128,12 +112,22 @@ export async function probe(
       signal: signal ? AbortSignal.any([limit, signal]) : limit,
     });
     await response.body?.cancel();
-    logResult({ status: response.status });
+    result = { status: response.status };
     return { url, response };
   } catch (error) {
-    logResult({ error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) });
+    result = { error: limit.aborted ? "TIMEOUT" : failureOf(error, signal) };
     signal?.throwIfAborted();
     return { url, failure: unreached(error, url, limit.aborted) };
+  } finally {
+    world.log?.({
+      event: "request",
+      to,
+      method: "GET",
+      url: url.origin + url.pathname,
+      ...result,
+      milliseconds: Math.round(world.monotonic() - started),
+      attempt: 1,
+    });
   }
 }
 
@@ -191,32 +185,3 @@ export async function probeWithToken(
   const headers = { authorization: `bearer ${tokens.accessToken.reveal()}` };
   return await probe(configuration, "api", api.url, signal, headers);
 }
-
-/** Maximum age of a new token. If the API rejects a new token, another login does not help. */
-const NEW_MS = 300_000;
-
-function isNew(tokens: Tokens, world: World): boolean {
-  const leftMs = remainingMs(tokens, world);
-  return isRenewable(tokens) && tokens.lifetimeMs !== undefined && leftMs !== undefined &&
-    tokens.lifetimeMs - leftMs < NEW_MS;
-}
-
-/** Maximum length of the scopes shown, in characters. */
-const MAX_SCOPES_LENGTH = 300;
-
-function scopesText({ claims: { scope } }: Tokens): string {
-  return scope === undefined
-    ? "it does not list its scopes"
-    : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
-}
-
-/**
- * The fix for missing scopes. Another login returns the same scopes; only the support channel can
- * change them.
- */
-const SCOPE_TICKET: Fix = [
-  'ask the support channel of your subscription: "The data platform API rejects the access token ' +
-  "of a new login with USER_PASSWORD_AUTH. Which scopes does it require, and how does a program " +
-  'get them?"; until then a portal string may work: run ',
-  { call: "login", options: { strategy: "portal" } },
-];

@@ -1,62 +1,31 @@
-import { mayUseVariable } from "../platform/environment.ts";
 import { foldersOf } from "../files/file_info.ts";
 import { shortPath } from "../files/paths.ts";
-import { hostAndPort } from "../platform/transport.ts";
-import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 import { secretFiles } from "../settings/secret_file.ts";
 import type { Settings } from "../settings/settings.ts";
+import { apiHosts } from "../settings/trust.ts";
 
-/** A permission that a script needs. */
-interface NeededPermission {
-  readonly flag: string;
-  /** Whether the permission is granted without a prompt. */
-  readonly granted: boolean;
-}
-
-/** Lists the permissions that a script needs with these settings. */
-export function neededPermissions(settings: Settings): NeededPermission[] {
-  const store = settings.text("store");
-  const needed: NeededPermission[] = [];
-
+/** Lists the permissions that a script needs with these settings, as flags of `deno run`. */
+export function neededFlags(settings: Settings): string[] {
   const { envFile, tokenFile, location: { kind } } = settings;
-  const files = { read: [envFile, ...secretFiles()], write: [tokenFile] };
-  for (const name of ["read", "write"] as const) {
-    const folders = files[name].flatMap((path) => path === undefined ? [] : foldersOf(path));
-    // The search for the user's own file begins in the working folder, which must be readable.
-    if (name === "read" && kind === "own") folders.unshift(".");
-    if (folders.length === 0) continue;
-    needed.push({
-      flag: `--allow-${name}=${[...new Set(folders.map(shortPath))].join()}`,
-      granted: folders.every((path) => isGranted({ name, path })),
-    });
-  }
-
-  // A session with lent tokens uses neither the provider nor a store.
-  const sources = settings.isLent ? [] : [settings.endpoint, store];
-  const allowed = (settings.text("allowedOrigins") ?? "").split(",");
-  const urls = [...sources, settings.text("apiBaseUrl"), ...allowed]
-    .flatMap((text) => URL.parse((text ?? "").trim()) ?? [])
-    // Text such as localhost:8000 is parsed as a URL without a host, for which no flag is possible.
-    .filter(({ host }) => host !== "");
-  const hosts = new Map(urls.map((url) => [url.host, hostAndPort(url)]));
-  needed.push({
-    flag: hosts.size === 0 ? "--allow-net" : `--allow-net=${[...hosts.keys()].join()}`,
-    granted: [...hosts.values()].every((host) => isGranted({ name: "net", host })),
-  });
-
-  needed.push({
-    flag: "--allow-env",
-    granted: [...Object.values(VARIABLES), ENV_FILE_VARIABLE].every(mayUseVariable),
-  });
-  return needed;
+  // The search for the user's own file begins in the working folder, which must be readable.
+  const read = [...(kind === "own" ? ["."] : []), ...foldersWith([envFile, ...secretFiles()])];
+  const addresses = [settings.endpoint, settings.text("store")];
+  const hosts = [
+    ...addresses.flatMap((address) => URL.parse(address ?? "")?.host || []),
+    ...apiHosts((name) => settings.text(name)),
+  ];
+  return [
+    ...flagOf("read", read),
+    ...flagOf("write", foldersWith([tokenFile])),
+    ...(hosts.length === 0 ? ["--allow-net"] : flagOf("net", hosts)),
+    "--allow-env",
+  ];
 }
 
-/** Returns the command that runs a script with these permissions. */
-export function scriptCommand(needed: readonly NeededPermission[]): string {
-  const flags = needed.map(({ flag }) => /[^\w.,:/\\@=+[\]-]/.test(flag) ? `"${flag}"` : flag);
-  return `deno run ${flags.join(" ")} script.ts`;
+function foldersWith(paths: readonly (string | undefined)[]): string[] {
+  return paths.flatMap((path) => path === undefined ? [] : foldersOf(path)).map(shortPath);
 }
 
-function isGranted(permission: Deno.PermissionDescriptor): boolean {
-  return Deno.permissions.querySync(permission).state === "granted";
+function flagOf(name: string, values: readonly string[]): string[] {
+  return values.length === 0 ? [] : [`--allow-${name}=${[...new Set(values)].join()}`];
 }

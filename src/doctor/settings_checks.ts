@@ -1,6 +1,4 @@
-import { displayPath } from "../files/paths.ts";
-import { ENDPOINT_NAMES, SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
-import type { Settings } from "../settings/settings.ts";
+import { SETTING_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { apiHosts } from "../settings/trust.ts";
 import type { Checks } from "./facts.ts";
 import { fail, ok, warn, warnOf } from "./finding.ts";
@@ -8,6 +6,7 @@ import { fail, ok, warn, warnOf } from "./finding.ts";
 const PLACES = {
   option: "as options",
   environment: "from the environment",
+  file: "from the .env",
 } as const;
 
 /** Checks the settings, and lines of the `.env` that were probably meant as settings. */
@@ -20,9 +19,7 @@ export const SETTINGS_CHECKS: Checks = {
       const level = isUsable && !status.canRefresh ? warn : fail;
       return level(fault.problem, fault.fix);
     }
-    const isOwn = settings.location.kind === "own";
-    const file = `from ${isOwn ? displayPath(settings.envFile) : "the .env"}`;
-    const lists = Object.entries({ ...PLACES, file }).flatMap(([origin, place]) => {
+    const lists = Object.entries(PLACES).flatMap(([origin, place]) => {
       const names = variablesOf((name) => settings.origin(name) === origin);
       return names.length === 0 ? [] : [`${place}: ${names.join(", ")}`];
     });
@@ -37,7 +34,7 @@ export const SETTINGS_CHECKS: Checks = {
     return warnOf([...(rivalNames ? [rivalNames] : []), ...rest, ...suggestionsOn(settings)]);
   },
 
-  // Says which hosts receive the secrets, and where each host is named.
+  // Says which hosts receive the secrets.
   "receivers": ({ configuration: { issuer, settings }, fault }) => {
     const { withheld } = settings.trust;
     // The check "settings" already reports this problem.
@@ -46,12 +43,8 @@ export const SETTINGS_CHECKS: Checks = {
     const provider = URL.parse(issuer.provider ?? "")?.host;
     const hosts = apiHosts((name) => settings.text(name));
     const receivers = [
-      ...(provider === undefined
-        ? []
-        : [`password and refresh token: ${provider} (${namedIn(settings, ENDPOINT_NAMES)})`]),
-      ...(hosts.length === 0
-        ? []
-        : [`access token: ${hosts.join(", ")} (${namedIn(settings, API_NAMES)})`]),
+      ...(provider === undefined ? [] : [`password and refresh token: ${provider}`]),
+      ...(hosts.length === 0 ? [] : [`access token: ${hosts.join(", ")}`]),
     ];
     return receivers.length === 0 ? undefined : ok(receivers.join("; "));
   },
@@ -70,17 +63,6 @@ export const SETTINGS_CHECKS: Checks = {
     );
   },
 };
-
-const API_NAMES = ["apiBaseUrl", "allowedOrigins"] as const;
-
-/** Says where the first of these settings is set. */
-function namedIn(settings: Settings, names: readonly SettingName[]): string {
-  const origin = names.map((name) => settings.origin(name)).find((it) => it !== undefined);
-  if (origin !== "file") return origin === "option" ? "set as an option" : "set in the environment";
-  const { kind } = settings.location;
-  if (kind === "own") return "set in your own .env";
-  return kind === "named" ? "set in the .env that you named" : "set in the .env";
-}
 
 function variablesOf(isMeant: (name: SettingName) => boolean): string[] {
   return SETTING_NAMES.filter(isMeant).map((name) => VARIABLES[name]);

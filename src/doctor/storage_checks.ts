@@ -53,9 +53,7 @@ export const STORAGE_CHECKS: Checks = {
         `run: chmod 600 ${tokenFile}`,
       );
     }
-    // Windows has no mode bits.
-    const scope = settings.location.kind === "own" ? ", your own file for all folders," : "";
-    return ok(`${place}${scope} exists${Deno.build.os === "windows" ? "" : " and is private"}`);
+    return ok(`${place} exists`);
   },
 
   "version control": ({ configuration: { settings } }) => {

@@ -29,13 +29,10 @@ export function directClient(
   return Deno.createHttpClient({ ...options, proxy });
 }
 
-/** Returns host and port of an address, including the default port of its protocol. */
-export function hostAndPort({ hostname, port, protocol }: URL): string {
-  const usual = protocol === "http:" ? "80" : protocol === "https:" ? "443" : REDIS_PORT;
-  return `${hostname}:${port || usual}`;
+/** Returns host and port of a Redis server, including the default port. */
+export function hostAndPort({ hostname, port }: URL): string {
+  return `${hostname}:${port || 6379}`;
 }
-
-const REDIS_PORT = "6379";
 
 /**
  * Whether a host name is on this machine's loopback. `*.localhost` is not: Deno resolves it with

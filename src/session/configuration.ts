@@ -7,7 +7,7 @@ import type { SessionStore } from "../settings/session_store.ts";
 import { OPTION_TYPES, type SessionOptions } from "../settings/options.ts";
 import { refuseTokenCommand } from "../settings/removed.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { ConfigError } from "../errors/errors.ts";
+import { ConfigError, typeError } from "../errors/errors.ts";
 import type { Issuer } from "./stored_tokens.ts";
 
 /**
@@ -38,7 +38,11 @@ export class Configuration {
     const removed = "tokenCommand";
     refuseTokenCommand(removed, Reflect.get(Object(options), removed));
     checkOptions(caller, options, OPTION_TYPES);
-    const { exportEnv = "none" } = options;
+    const { exportEnv = "none", store } = options;
+    const methods = typeof store === "object" ? [store.read, store.lock] : [];
+    if (methods.some((method) => typeof method !== "function")) {
+      throw typeError(`${caller} takes an object with read() and lock() as "store"`);
+    }
     if (!["access", "both", "none"].includes(exportEnv)) {
       throw new ConfigError(
         "INVALID_SETTING",

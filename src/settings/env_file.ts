@@ -136,7 +136,6 @@ export async function lockEnvFile(
 interface UpdateOptions {
   readonly before?: EnvSnapshot;
   readonly accept?: (values: ReadonlyMap<string, string>) => boolean;
-  readonly template?: string;
 }
 
 /**
@@ -149,7 +148,6 @@ interface UpdateOptions {
  * @param options.before The content that the caller read last. Default: the file is read first.
  * @param options.accept Receives the values that an editor or another process has saved since;
  * returns `false` to leave the file unchanged.
- * @param options.template The text of a new or empty file before the edit.
  * @returns The previous permission bits of the file; `undefined` if the file did not exist.
  * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the file cannot be written. The file is then
  * unchanged.
@@ -158,7 +156,7 @@ export async function updateEnvFile(
   { path, target }: EnvFile,
   changes: ReadonlyMap<string, string | undefined>,
   locked: boolean,
-  { before, accept, template = "" }: UpdateOptions = {},
+  { before, accept }: UpdateOptions = {},
 ): Promise<number | undefined> {
   try {
     const real = target ?? targetOf(path);
@@ -166,7 +164,7 @@ export async function updateEnvFile(
     let mustSave = false;
     while (true) {
       const { text = "", mode } = known;
-      const edited = editEnvText(text === "" ? template : text, changes);
+      const edited = editEnvText(text, changes);
       if (typeof edited !== "string") {
         throw new ConfigError("ENV_FILE", `Cannot write ${path}: ${edited.problem}`, edited.fix);
       }

@@ -28,26 +28,16 @@ export function loginAfter({ fix }: { readonly fix: Fix }): Fix {
 
 /** Says which folders were searched, and for which ones the permission is missing. */
 function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix } {
-  const own = ownEnvFile();
-  const ownFolder = own === undefined ? [] : [folderOf(own)];
-  const mayReadOwn = own !== undefined && mayRead(own);
   const [here = ""] = searched;
-  const { unreadable: end } = searchAbove(here);
-  // For the working folder, the error of its `.env` names the flag.
-  const isCutOff = end !== undefined && end !== here;
-  const folders = [...searched, ...(mayReadOwn ? ownFolder : [])].map(withoutSlash);
-  const unreadable = [...(isCutOff ? [end] : []), ...(mayReadOwn ? [] : ownFolder)];
-  const problem = `no .env was found in ${folders.join(", ")}`;
+  const own = ownEnvFile();
+  const folders = [...searched, searchAbove(here).unreadable, own && folderOf(own)]
+    .filter((folder) => folder !== undefined).map(withoutSlash);
+  const unreadable = folders.filter((folder) => !mayRead(folder)).join();
+  const further = unreadable &&
+    `; the search stopped because --allow-read=${unreadable} is missing`;
   const file = { inProgram: `in ${ENV_FILE_VARIABLE}`, inTerminal: "with --env-file" };
-  if (unreadable.length === 0) {
-    return { problem, fix: ["run platform-auth init, or name a file ", file] };
-  }
-  const flag = `--allow-read=${unreadable.map(withoutSlash).join()}`;
   return {
-    problem: `${problem}; the search stopped because ${flag} is missing`,
-    fix: [
-      `add ${flag} if the .env is there; otherwise, run platform-auth init, or name a file `,
-      file,
-    ],
+    problem: `no .env was found in ${folders.filter(mayRead).join(", ")}${further}`,
+    fix: ["run platform-auth init, or name a file ", file],
   };
 }

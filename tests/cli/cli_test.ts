@@ -41,9 +41,7 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     assertEquals(JSON.parse(await step(0, "refresh", "--json")).state, "valid");
     const flows = sandbox.requests.map(({ authFlow }) => authFlow);
     assertEquals(flows, ["USER_PASSWORD_AUTH", "USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
-    const { ok, checks: [runtime] } = JSON.parse(await step(0, "doctor", "--json"));
-    assertEquals(ok, true);
-    assertMatch(runtime.message, /: platform-auth login cannot prompt$/);
+    assertEquals(JSON.parse(await step(0, "doctor", "--json")).ok, true);
     assertMatch(
       await step(0, "logout"),
       /^○ Not signed in.* and at the provider$/ms,
@@ -171,23 +169,22 @@ function bytesOf(text: string, encoding: "latin1" | "utf-16le" | "utf-16be"): Ui
   }));
 }
 
-const foreignTexts: [command: string, bytes: Uint8Array, said: RegExp][] = [
-  ["login --username ada --stdin", bytesOf("grün\n", "latin1"), /it is not UTF-8 text; save it/],
-  ["login --username ada --stdin", bytesOf("\ufeffpw\n", "utf-16le"), /it is UTF-16 text/],
-  ["login --portal --stdin", bytesOf("\ufeffbearer eyJ\n", "utf-16be"), /it is UTF-16 text/],
-  ["init --from -", bytesOf("\ufeffAPP_CLIENT_ID=client1\n", "utf-16le"), /it is UTF-16 text/],
-  ["fetch --list -", bytesOf("/v1/stations\n", "utf-16le"), /it is UTF-16 text/],
+const foreignTexts: [command: string, bytes: Uint8Array][] = [
+  ["login --username ada --stdin", bytesOf("grün\n", "latin1")],
+  ["login --username ada --stdin", bytesOf("\ufeffpw\n", "utf-16le")],
+  ["login --portal --stdin", bytesOf("\ufeffbearer eyJ\n", "utf-16be")],
+  ["init --from -", bytesOf("\ufeffAPP_CLIENT_ID=client1\n", "utf-16le")],
+  ["fetch --list -", bytesOf("/v1/stations\n", "utf-16le")],
 ];
 
 Deno.test("text on standard input that is not UTF-8 is named as such, and nothing is sent", () =>
   inCliWorld(async ({ run, sandbox, signIn, envFile }) => {
     await signIn();
     const before = await Deno.readTextFile(envFile);
-    for (const [command, stdin, said] of foreignTexts) {
+    for (const [command, stdin] of foreignTexts) {
       const { code, stdout, stderr } = await run(command.split(" "), { stdin });
       assertEquals([code, stdout], [1, ""], stderr);
-      assertMatch(stderr, /^platform-auth: Cannot read standard input .* explain FILE\)\n$/);
-      assertMatch(stderr, said);
+      assertMatch(stderr, /it is not UTF-8 text, but perhaps UTF-16; save it .* FILE\)\n$/);
     }
     assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [1, 0]);
     assertEquals(await Deno.readTextFile(envFile), before);

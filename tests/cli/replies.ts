@@ -43,7 +43,7 @@ Kind regards\r
 ${
       JSON.stringify({
         subscription: "ada-2026",
-        appClient: { id: clientId, secret: clientSecret },
+        appClient: { clientId, secret: clientSecret },
         "user_pool_id": userPoolId,
         endpoints: {
           tokenEndpoint: authUrl,

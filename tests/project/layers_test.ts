@@ -75,7 +75,6 @@ const LAYERS = [
   // The texts that the command explain prints.
   "docs/",
   "deno.json",
-  ".env.example",
 ];
 
 function layerOf(path: string): number {

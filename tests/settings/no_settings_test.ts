@@ -56,7 +56,7 @@ Deno.test("without a .env, every message contains the searched folders and the n
       assertStringIncludes(
         token,
         `(no .env was found in ${cwd}; the search stopped because ` +
-          `--allow-read=${root},${own} is missing); add --allow-read=${root},${own} if the .env is there; otherwise, run `,
+          `--allow-read=${root},${own} is missing); run platform-auth init, or name a file `,
       );
     }
   }));

@@ -41,9 +41,6 @@ export async function run(
   if (list === undefined && (folder ?? concurrency) !== undefined) {
     throw misuse("--output-dir and --concurrency can be used only with --list");
   }
-  if (list === undefined && output === undefined && ifExists !== undefined) {
-    throw misuse("--if-exists can be used only with --list, or with --output and a file");
-  }
   const body = await readBody(options.data);
   const method = options.method ?? (body === undefined ? "GET" : "POST");
   const headers = (options.header ?? []).map(splitHeader);
@@ -51,7 +48,6 @@ export async function run(
   const saving = { init, ifExists: ifExists ?? (list === undefined ? "error" : "keep") };
   if (list !== undefined) {
     const atOnce = wholeNumber("--concurrency", concurrency ?? "4");
-    if (atOnce === 0) throw misuse("--concurrency takes a whole number from 1");
     const items = await readList(list, folder ?? ".");
     await logInUnasked(envFile);
     return await saveAll(items, { ...saving, concurrency: atOnce });
@@ -67,8 +63,8 @@ function misuse(problem: string): UsageError {
 }
 
 /**
- * Prints the bytes of the response. In a terminal, JSON is indented, and binary data is refused,
- * because it could change the terminal's state.
+ * Prints the bytes of the response as they arrive. A terminal gets the whole body at once: JSON is
+ * indented, and binary data is refused, because it could change the terminal's state.
  */
 async function show(
   target: string,
@@ -79,33 +75,30 @@ async function show(
   const { response, error, callErrors } = await checkedFetch(target, init);
   // Warnings are printed before the body, which may end without a line break.
   warn(status());
-  const isTerminal = Deno.stdout.isTerminal();
-  const type = response.headers.get("content-type") ?? "";
-  const received = piecesOf(response, callErrors);
-  const pieces = isTerminal && !json
-    ? withoutBinary(received, error ?? binaryInTerminal())
-    : received;
+  const pieces = piecesOf(response, callErrors);
   if (include) {
     const headers = [...response.headers].map(([name, value]) => printable(`${name}: ${value}`));
     const line = printable(`HTTP ${response.status} ${response.statusText}`).trim();
     await print([line, ...headers, ""].join("\n"));
   }
+  if (!json && !Deno.stdout.isTerminal()) {
+    await printPieces(pieces, error !== undefined);
+    if (error) throw error;
+    return {};
+  }
+  const bytes = await new Blob(await Array.fromAsync(pieces)).bytes();
+  const text = strictText(bytes, response.headers);
   if (json) {
-    const bytes = await together(pieces);
-    const text = strictText(bytes, response.headers);
     if (text === undefined && error === undefined) throw callErrors.undecodable(response, bytes);
     const headers = Object.fromEntries(response.headers);
     const head = jsonText({ status: response.status, headers }, 2).replace(/\n\}$/, "");
     const body = text === undefined ? "" : `,\n  "body": ${indented(text, 1) ?? jsonText(text)}`;
     await print(`${head}${body}\n}`);
-  } else if (isTerminal && /^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
-    const bytes = await together(pieces);
-    const text = indented(strictText(bytes, response.headers) ?? "");
-    // A body that is not JSON, despite its type, is printed unchanged.
-    if (text === undefined) await printPieces([bytes], true);
-    else await print(text);
   } else {
-    await printPieces(pieces, isTerminal || error !== undefined);
+    // No text contains a zero byte.
+    if (bytes.includes(0)) throw error ?? binaryInTerminal();
+    const lines = indented(text ?? "");
+    await (lines === undefined ? printPieces([bytes], true) : print(lines));
   }
   if (error) throw error;
   return {};
@@ -123,17 +116,6 @@ function binaryInTerminal(): ConfigError {
   return new ConfigError("FILE", problem, "save it with -o and a file name");
 }
 
-/** Throws the refusal before the first piece with a zero byte, which no text contains. */
-async function* withoutBinary(
-  pieces: AsyncIterable<Bytes>,
-  refusal: Error,
-): AsyncGenerator<Bytes> {
-  for await (const piece of pieces) {
-    if (piece.includes(0)) throw refusal;
-    yield piece;
-  }
-}
-
 /**
  * Reads a body. If the body breaks off, replaces the runtime's error, which does not name the call.
  */
@@ -143,10 +125,6 @@ async function* piecesOf(response: Response, errors: CallErrors): AsyncGenerator
   } catch (cause) {
     throw cause instanceof TypeError ? errors.brokenOff(response, cause) : cause;
   }
-}
-
-async function together(pieces: AsyncIterable<Bytes>): Promise<Bytes> {
-  return await new Blob(await Array.fromAsync(pieces)).bytes();
 }
 
 /**

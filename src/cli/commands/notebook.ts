@@ -4,7 +4,7 @@ import { UsageError } from "../output.ts";
 import { type Release, release } from "../release.ts";
 import { filePath, fileUrl, folderOf } from "../../files/paths.ts";
 import { infoAt } from "../../files/file_info.ts";
-import { saveError } from "../../api/save_errors.ts";
+import { onDisk } from "../../api/save_errors.ts";
 import { ConfigError } from "../../errors/errors.ts";
 
 const DEFAULT_FILE = "notebook.ipynb";
@@ -36,7 +36,14 @@ The notebook takes its settings from the .env, which platform-auth init writes.`
  * @returns The specifier that the notebook imports.
  */
 async function create(file: string): Promise<string> {
-  try {
+  if (infoAt(file) !== undefined) {
+    throw new ConfigError(
+      "FILE_EXISTS",
+      `Cannot save ${file}: it already exists`,
+      "choose another name",
+    );
+  }
+  return await onDisk(file, async () => {
     const folder = folderOf(file);
     await Deno.mkdir(folder, { recursive: true });
     // The kernel resolves symbolic links and runs in the real folder, so the relative import starts
@@ -47,13 +54,7 @@ async function create(file: string): Promise<string> {
     const text = notebookText(specifier, moduleSpecifier(HERE, real, released, "notebook"));
     await Deno.writeTextFile(file, text, { createNew: true });
     return specifier;
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists && infoAt(file) !== undefined) {
-      const problem = `Cannot save ${file}: it already exists`;
-      throw new ConfigError("FILE_EXISTS", problem, "choose another name", error);
-    }
-    throw saveError(file, error);
-  }
+  });
 }
 
 /** The entry points in the source tree. */

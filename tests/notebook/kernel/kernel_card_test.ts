@@ -54,11 +54,6 @@ kernelTest("a notebook shows cards, progress and the log", (t) =>
       }
     });
 
-    await t.step("doctor() reports that login() can prompt", async () => {
-      const { outputs } = await kernel.execute("(await doctor()).checks[0].message");
-      assertMatch(JSON.stringify(outputs), /login\(\) can prompt/);
-    });
-
     const path = (id: string) => `/v1/stations/${id}/observations.csv`;
 
     await t.step("download() replaces its progress with a card", async () => {

@@ -223,9 +223,7 @@ shell: bash (default), zsh, fish or powershell.`,
   "sandbox": command({
     summary: "run an identity provider, portal and API on this computer",
     description: `Runs an identity provider, a portal and a data platform API on this computer,
-to try things out and to teach. You do not need an account. Ctrl+C stops it.
-startSandbox() in a program has further options, such as for lockout, rotation
-and devices.`,
+to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
     options: {
       "port": {
         value: "<number>",
@@ -239,11 +237,28 @@ and devices.`,
         help: "header names of the token endpoint: those of\n" +
           "the API document (vendor, default) or of AWS",
       },
+      "rotate": {
+        value: "<operation>",
+        choices: ["initiate-auth", "get-tokens"],
+        help:
+          "each refresh returns a new refresh token, with\nthe operation initiate-auth or get-tokens",
+      },
+      "grace-seconds": {
+        value: "<n>",
+        help: "seconds for which a replaced refresh token still\nworks (default 0)",
+      },
       "user": {
         value: "<name[:password]>",
         multiple: true,
         help: "add an account; may be given several times\n" +
           "(default password: that of the first account)",
+      },
+      "alias": { help: "users log in by e-mail; their user name in the\npool is a UUID" },
+      "public-client": { help: "an app client without a secret" },
+      "lockout-after": { value: "<n>", help: "lock a user after this many wrong passwords" },
+      "throttle-per-second": {
+        value: "<n>",
+        help: "refuse more than this many requests per second\nto the token endpoint",
       },
       "challenge": {
         value: "<names>",
@@ -251,6 +266,14 @@ and devices.`,
           "NEW_PASSWORD_REQUIRED,MFA_SETUP; the portal\n" +
           'shows the codes under "Authenticator" and\n"Messages"',
       },
+      "track-devices": {
+        value: "<how>",
+        choices: ["on", "ask"],
+        help: "each refresh needs the device of its login;\n" +
+          "ask: the user may choose to have it remembered",
+      },
+      "no-revocation": { help: "refuse RevokeToken" },
+      "latency-ms": { value: "<n>", help: "wait before each response" },
       "write-env": {
         value: "<folder>",
         help: "write the settings to the .env in this folder\n" +

@@ -11,12 +11,22 @@ export function optionsOf(
   flags: { readonly [name: string]: unknown; readonly challenge?: string | undefined },
 ): StartSandboxOptions {
   const number = (value: unknown) => value === undefined ? undefined : Number(value);
+  const devices = flags["track-devices"];
   const options: Record<string, unknown> = {
     port: number(flags.port) ?? FIRST_PORT,
     accessTokenSeconds: number(flags["access-token-seconds"]),
     refreshDays: number(flags["refresh-days"]),
     words: flags.words,
+    rotateRefreshTokens: flags.rotate,
+    graceSeconds: number(flags["grace-seconds"]),
+    aliasSignIn: flags.alias,
+    clientSecret: flags["public-client"] ? false : undefined,
+    lockoutAfter: number(flags["lockout-after"]),
+    throttlePerSecond: number(flags["throttle-per-second"]),
     challenge: flags.challenge?.split(","),
+    trackDevices: devices === "on" ? true : devices,
+    revocation: flags["no-revocation"] ? false : undefined,
+    latencyMs: number(flags["latency-ms"]),
   };
   return options;
 }

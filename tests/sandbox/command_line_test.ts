@@ -3,17 +3,28 @@ import { optionsOf } from "../../src/sandbox/command_line.ts";
 
 const CASES: [flags: Parameters<typeof optionsOf>[0], options: Record<string, unknown>][] = [
   [{}, { port: 8410 }],
-  [{ port: "0", "access-token-seconds": "60", words: "aws" }, {
+  [{ port: "0", "access-token-seconds": "60", words: "aws", rotate: "get-tokens" }, {
     port: 0,
     accessTokenSeconds: 60,
     words: "aws",
+    rotateRefreshTokens: "get-tokens",
   }],
-  [{ challenge: "NEW_PASSWORD_REQUIRED,MFA_SETUP", "refresh-days": "0.5" }, {
+  [{ alias: true, "public-client": true, "refresh-days": "0.5" }, {
     port: 8410,
-    challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"],
+    aliasSignIn: true,
+    clientSecret: false,
     refreshDays: 0.5,
   }],
-  [{ port: "x" }, { port: NaN }],
+  [
+    { challenge: "NEW_PASSWORD_REQUIRED,MFA_SETUP", "track-devices": "ask", "no-revocation": true },
+    {
+      port: 8410,
+      challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"],
+      trackDevices: "ask",
+      revocation: false,
+    },
+  ],
+  [{ "track-devices": "on", port: "x" }, { port: NaN, trackDevices: true }],
 ];
 
 Deno.test("command-line options become options of the sandbox", () => {

@@ -11,13 +11,18 @@ export interface Option {
   readonly short?: string;
   /**
    * The placeholder for the value in the help, such as `<file>`. An option without a placeholder
-   * takes no value. An empty value is an error: it usually comes from an unset shell variable.
+   * takes no value.
    */
   readonly value?: string;
   /** The permitted values. */
   readonly choices?: readonly string[];
   /** Whether the option may be given several times. */
   readonly multiple?: true;
+  /**
+   * Whether the value may be empty. For all other options, an empty value is an error: it usually
+   * comes from an unset shell variable.
+   */
+  readonly mayBeEmpty?: true;
   /** The description in the help. May have several lines. */
   readonly help: string;
 }

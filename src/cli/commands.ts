@@ -106,6 +106,7 @@ With --json, prints status, headers and body.`,
       },
       data: {
         short: "d",
+        mayBeEmpty: true,
         value: "<text>",
         help: "the body; @file reads a file, - standard input",
       },

@@ -14,6 +14,7 @@ import type { DownloadItem } from "../api/download/items.ts";
 export async function readList(list: string, folder: string): Promise<DownloadItem[]> {
   const where = list === "-" ? "standard input" : list;
   const text = await readInputText("--list", list);
+  const lines = new Map<string, number>();
   return text.split(/\r\n?|\n/).flatMap((line, at): DownloadItem[] => {
     const [, input, name = ""] = /^([^\s#]\S*)\s*(.*)$/s.exec(line.trim()) ?? [];
     if (input === undefined) return [];
@@ -24,6 +25,14 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
         "add the file after the address, such as /v1/stations stations.json",
       );
     }
+    const earlier = lines.get(file);
+    if (earlier !== undefined) {
+      throw new UsageError(
+        `Lines ${earlier} and ${at + 1} of ${where} are both saved as ${file}`,
+        "write a different file name after one of the addresses, for example: /v1/stations stations.json",
+      );
+    }
+    lines.set(file, at + 1);
     return [[input, `${folder}/${file}`]];
   });
 }
@@ -51,6 +60,9 @@ function nameIn(input: string): string | undefined {
  */
 function inside(file: string): string | undefined {
   const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");
-  const isInside = parts.every((part) => part.trim() !== "" && !part.startsWith("."));
-  return isInside && !/^[A-Za-z]:/.test(file) ? parts.join("/") : undefined;
+  const isNamed = (part: string) => part.trim() !== "" && !part.startsWith(".");
+  const isInside = parts.every((part, at) => isNamed(part) || (part === "." && at === 0));
+  return isInside && parts.at(-1) !== "." && !/^[A-Za-z]:/.test(file)
+    ? parts.filter((part) => part !== ".").join("/")
+    : undefined;
 }

@@ -105,9 +105,9 @@ function usageProblem(
   if (option.value === undefined) {
     return value === undefined ? undefined : `${rawName} takes no value`;
   }
-  if (!value || (!inlineValue && LOOKS_LIKE_AN_OPTION.test(value))) {
-    return `${rawName} takes a value`;
-  }
+  const isMissing = value === undefined || (value === "" && !option.mayBeEmpty) ||
+    (!inlineValue && LOOKS_LIKE_AN_OPTION.test(value));
+  if (isMissing) return `${rawName} takes a value`;
   return option.choices?.includes(value) === false
     ? `${rawName} takes ${oneOf(option.choices)}`
     : undefined;

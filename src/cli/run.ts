@@ -11,6 +11,19 @@ import { setVerbose } from "../platform/log.ts";
 import { pathOfUrl } from "../files/paths.ts";
 
 /**
+ * Commands of earlier versions and commands that users know from other programs, with the advice to
+ * show: what does the same today.
+ */
+const INSTEAD: Readonly<Record<string, string>> = {
+  "store-key": "make the key with openssl rand -base64 32",
+  whoami: "platform-auth status says who is signed in",
+  version: "use platform-auth --version",
+  config: "settings are in the .env, which platform-auth init writes; see: platform-auth doctor",
+  configure: "platform-auth init writes the settings",
+  download: "use platform-auth fetch <path> --output <file>",
+};
+
+/**
  * Runs a command line.
  *
  * @param args The arguments after the program name.
@@ -27,11 +40,10 @@ export async function answerTo(args: readonly string[], entry: string): Promise<
   if (name === "help") return await answerTo([...rest, "--help"], entry);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
+    const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
+    if (instead !== undefined) throw new UsageError(noSuch("command", name, undefined), instead);
     const meant = closest(name, [...Object.keys(COMMANDS), "help"]);
-    const fix = name === "store-key"
-      ? "make the key with openssl rand -base64 32"
-      : "see: platform-auth --help";
-    throw new UsageError(noSuch("command", name, meant), fix);
+    throw new UsageError(noSuch("command", name, meant), "see: platform-auth --help");
   }
   const given = parse(`platform-auth ${name}`, command, rest);
   if (given.version) return await versionOf(entry);

@@ -87,8 +87,8 @@ for (const [what, list] of wrong) {
 Deno.test("fetch --list reports two addresses with the same file name before anything is sent", () =>
   inListWorld("/v1/stations?day=1\n/v1/stations?day=2\n", async ({ folder, fetch, sandbox }) => {
     const { code, stderr } = await fetch();
-    assertEquals(code, 1);
-    assertMatch(stderr, /data\/stations: item 2 and an earlier item have the same file/);
+    assertEquals(code, 2);
+    assertMatch(stderr, /Lines 1 and 2 of urls\.txt are both saved as stations/);
     assertEquals(filesBelow(folder), ["urls.txt"]);
     assertEquals(sandbox.apiRequests, []);
   }));

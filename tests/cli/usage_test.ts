@@ -52,6 +52,8 @@ const misuse: [args: string, message: RegExp | string][] = [
     /option "port" must be 0 to 65533, got NaN; see: platform-auth sandbox --help/,
   ],
   ["store-key", /no command store-key; make the key with openssl rand -base64 32/],
+  ["whoami", /no command whoami; platform-auth status/],
+  ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
   ["explain no_sesion", /no such code; all codes: platform-auth/],
 ];
 

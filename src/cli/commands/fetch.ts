@@ -48,6 +48,7 @@ export async function run(
   const saving = { init, ifExists: ifExists ?? (list === undefined ? "error" : "keep") };
   if (list !== undefined) {
     const atOnce = wholeNumber("--concurrency", concurrency ?? "4");
+    if (atOnce === 0) throw misuse("--concurrency takes a whole number from 1");
     const items = await readList(list, folder ?? ".");
     await logInUnasked(envFile);
     return await saveAll(items, { ...saving, concurrency: atOnce });

@@ -12,20 +12,11 @@ import { printAnswer, report } from "./cli/output.ts";
 import { answerTo } from "./cli/run.ts";
 import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
 
-/**
- * Advice to log in with the portal's string. The second half is for a process that cannot prompt.
- */
-const PIPED =
-  "platform-auth login --portal in a terminal, or pipe the portal's string to it with --stdin";
-
 /** Makes the advice in messages name commands instead of library calls. */
 const TERMINAL: FrontEnd = {
-  call(call) {
-    const options = call.call === "login" ? call.options : undefined;
-    if (options?.portalToken) return PIPED;
+  call({ options }) {
     if (options?.strategy) return `platform-auth login --${options.strategy}`;
-    if (options?.force) return "platform-auth login --force";
-    return `platform-auth ${call.call}`;
+    return options?.force ? "platform-auth login --force" : "platform-auth login";
   },
   inProgram: ({ inTerminal = "" }) => inTerminal,
 };

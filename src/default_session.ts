@@ -8,10 +8,9 @@ import type { LoginOptions } from "./session/login.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import {
   type AccessTokenOptions,
+  AccountSession,
   type CheckedResponse,
-  type ConfigurableSession,
   type LogoutOptions,
-  makeSession,
   type RefreshOptions,
   type Session,
 } from "./session.ts";
@@ -23,9 +22,9 @@ import type { SessionStatus } from "./session/status.ts";
  */
 const KEY = Symbol.for("platform-auth default session 0");
 
-function defaultSession(): ConfigurableSession {
-  const shared = globalThis as { [KEY]?: ConfigurableSession };
-  return shared[KEY] ??= makeSession({}, true);
+function defaultSession(): AccountSession {
+  const shared = globalThis as { [KEY]?: AccountSession };
+  return shared[KEY] ??= new AccountSession({}, true);
 }
 
 /**
@@ -362,11 +361,8 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * ```
  */
 export function createSession(options: SessionOptions = {}): Session {
-  const { configure: _, checkedFetch: __, readStore: ___, ...session } = makeSession(
-    options,
-    false,
-  );
-  return Object.freeze(session);
+  // The copy has the fields only, which are the public methods.
+  return Object.freeze({ ...new AccountSession(options, false) });
 }
 
 /**

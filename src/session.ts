@@ -91,15 +91,6 @@ export interface CheckedResponse {
   readonly callErrors: CallErrors;
 }
 
-/** A session whose options can be replaced. */
-export interface ConfigurableSession extends Session {
-  configure(options: SessionOptions): void;
-  /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
-  checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse>;
-  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
-  readStore(): Promise<void>;
-}
-
 const DOWNLOAD_OPTIONS = {
   ifExists: "string",
   init: "object",
@@ -167,39 +158,24 @@ function requestSignal(input: unknown, init?: RequestInit | null): AbortSignal |
 }
 
 /**
- * Creates a session. The session reads no settings and no files before its first use.
- *
- * @param world Parts of the outside world that a test replaces.
+ * The session of the account in the options and settings. The session reads no settings and no files
+ * before its first use.
  */
-export function makeSession(
-  options: SessionOptions,
-  isDefault: boolean,
-  world?: Partial<World>,
-): ConfigurableSession {
-  return Object.freeze(new AccountSession(options, isDefault, world));
-}
-
-/** The session of the account in the options and settings. */
-class AccountSession implements ConfigurableSession {
-  readonly #configurationOf: (caller: string, options: SessionOptions) => Configuration;
-  readonly #engineFor: (configuration: Configuration) => Engine;
+export class AccountSession implements Session {
+  readonly #isDefault: boolean;
+  readonly #world: Partial<World> | undefined;
   /** The engine of the current account. A change to another account replaces the engine. */
   #engine: Engine;
 
-  constructor(
-    options: SessionOptions,
-    isDefault: boolean,
-    world: Partial<World> | undefined,
-  ) {
-    this.#configurationOf = (caller, options) =>
-      new Configuration(caller, options, isDefault, undefined, world);
-    this.#engineFor = (configuration) =>
-      new Engine(configuration, () => this.#withCurrentSettings());
+  /** @param world Parts of the outside world that a test replaces. */
+  constructor(options: SessionOptions, isDefault: boolean, world?: Partial<World>) {
+    this.#isDefault = isDefault;
+    this.#world = world;
     const caller = isDefault ? "configure()" : "createSession()";
     this.#engine = this.#engineFor(this.#configurationOf(caller, options));
   }
 
-  // The methods are fields, so that they can be destructured.
+  // The public methods are fields, so that they can be destructured and copied.
 
   readonly login: Session["login"] = (given = {}) =>
     run("login", given, async (signal, onApplied) => {
@@ -212,7 +188,7 @@ class AccountSession implements ConfigurableSession {
       checkLoginOptions(given);
       signal?.throwIfAborted();
       const { configuration, memory, notices } = engine;
-      const result = await obtainTokens(configuration, given, signal, memory.clockOffsetMs, {
+      const result = await obtainTokens(configuration, given, signal, {
         hold: engine.hold,
         wrongAccount: (username) => engine.wrongAccount(username),
         showKey: async (key) => await (await import("./show/key_display.ts")).showKey(key),
@@ -253,17 +229,6 @@ class AccountSession implements ConfigurableSession {
       signal,
       (signal) => fetchWithToken(this.#engine, input, init, signal),
     );
-  };
-
-  readonly checkedFetch: ConfigurableSession["checkedFetch"] = async (input, init) => {
-    const { CheckedCall } = await import("./api/checked_call.ts");
-    const call = new CheckedCall(this.#engine, input, init, undefined, 0);
-    const response = await call.send([...new Headers(init.headers)]);
-    if (response.ok) return { response, error: undefined, callErrors: call.errors };
-    // The caller still prints the body, so only a clone is read. The error needs the original,
-    // because a clone loses the redirect that led to the response.
-    const text = await call.beginningOf(response.clone());
-    return { response, error: call.errors.refused(response, text, 1), callErrors: call.errors };
   };
 
   readonly fetchJson: Session["fetchJson"] = (input, init) =>
@@ -312,9 +277,6 @@ class AccountSession implements ConfigurableSession {
     return this.#status();
   };
 
-  readonly readStore: ConfigurableSession["readStore"] = () =>
-    this.#withCurrentSettings().readStore();
-
   readonly doctor: Session["doctor"] = (given = {}) =>
     run("doctor", given, async (signal) => {
       const { diagnose, undiagnosed } = await import("./doctor/doctor.ts");
@@ -340,7 +302,10 @@ class AccountSession implements ConfigurableSession {
       return Object.assign(this.#status(), { ended });
     });
 
-  readonly configure: ConfigurableSession["configure"] = (next) => {
+  // The following methods are not part of `Session`.
+
+  /** Replaces the options. */
+  configure(next: SessionOptions): void {
     if (next === undefined) throw typeError("configure() takes an options object");
     const configuration = this.#configurationOf("configure()", next);
     // Without this check, not `configure()` but every later call would report an invalid value.
@@ -348,7 +313,32 @@ class AccountSession implements ConfigurableSession {
     // A session without calls reads its settings at its first call.
     if (this.#engine.configuration.isRead) this.#change(configuration);
     else this.#engine = this.#engineFor(configuration);
-  };
+  }
+
+  /** Calls the API as `authFetch` does, and also returns the error for a status outside 2xx. */
+  async checkedFetch(input: string, init: RequestInit): Promise<CheckedResponse> {
+    const { CheckedCall } = await import("./api/checked_call.ts");
+    const call = new CheckedCall(this.#engine, input, init, undefined, 0);
+    const response = await call.send([...new Headers(init.headers)]);
+    if (response.ok) return { response, error: undefined, callErrors: call.errors };
+    // The caller still prints the body, so only a clone is read. The error needs the original,
+    // because a clone loses the redirect that led to the response.
+    const text = await call.beginningOf(response.clone());
+    return { response, error: call.errors.refused(response, text, 1), callErrors: call.errors };
+  }
+
+  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
+  readStore(): Promise<void> {
+    return this.#withCurrentSettings().readStore();
+  }
+
+  #configurationOf(caller: string, options: SessionOptions): Configuration {
+    return new Configuration(caller, options, this.#isDefault, undefined, this.#world);
+  }
+
+  #engineFor(configuration: Configuration): Engine {
+    return new Engine(configuration, () => this.#withCurrentSettings());
+  }
 
   /**
    * Rereads the settings for login(), refresh(), status() and doctor(), and for a call whose

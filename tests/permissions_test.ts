@@ -62,6 +62,19 @@ Deno.test("the two documented permissions suffice with AUTH_ENV_FILE=false", () 
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
 
+testNeeding(
+  NOT_ON_WINDOWS,
+  "if only the .env may be read, the error names the flag for its folder",
+  () =>
+    inWorld(async ({ flags, run }) => {
+      const { stderr } = await run([
+        ...Object.values({ ...flags, read: "--allow-read=.env" }),
+        "--no-prompt",
+      ]);
+      assertMatch(stderr, /\.env is ignored, .*: --allow-read=\. is missing/);
+    }),
+);
+
 Deno.test("without one permission, the error names its flag", () =>
   inWorld(async ({ flags, folder, hosts: { provider, api }, run }) => {
     const without = (name: keyof World["flags"], ...more: string[]) =>

@@ -11,8 +11,13 @@ import type { Advice, Fix } from "../errors/advice.ts";
 import { ApiError, type ApiErrorCode } from "../errors/errors.ts";
 import { retryAfterMs } from "../platform/backoff.ts";
 
-/** Maximum number of bytes to read from an error response or a page. */
-export const MAX_BODY_LENGTH = 65_536;
+/** Maximum length of the body in an error. */
+const MAX_BODY_LENGTH = 65_536;
+/**
+ * Maximum number of bytes to read from an error response or a page: more than an error contains, so
+ * that a secret at the end of that part is read, and removed, as a whole.
+ */
+export const MAX_BYTES_READ: number = MAX_BODY_LENGTH + 16_384;
 
 /** Headers with the number of a request, by which its API's operator finds the request. */
 const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];

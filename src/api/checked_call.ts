@@ -1,7 +1,7 @@
 /** Sends the requests of `fetchJson()` and downloads, and ends those that bring no data. */
 import type { ApiAccount } from "./account.ts";
 import { fetchWithToken } from "./auth_fetch.ts";
-import { CallErrors, MAX_BODY_LENGTH } from "./call_errors.ts";
+import { CallErrors, MAX_BYTES_READ } from "./call_errors.ts";
 import { CallSecrets } from "./call_secrets.ts";
 import { lenientText } from "./charset.ts";
 import type { OnSend } from "./prepared_call.ts";
@@ -100,7 +100,7 @@ export class CheckedCall {
     // deno-lint-ignore no-explicit-any -- as the end of a stream
     const end = (): any => ({ done: true });
     const read = <T>(piece: Promise<T>) => this.more(piece).catch<T>(end);
-    const { bytes } = await readUpTo(body, MAX_BODY_LENGTH, read);
+    const { bytes } = await readUpTo(body, MAX_BYTES_READ, read);
     this.signal?.throwIfAborted();
     return lenientText(bytes, headers).trim();
   }

@@ -19,11 +19,10 @@ export async function tryLogin(facts: Facts, signal: AbortSignal | undefined): P
     () => obtainTokens(configuration, { strategy: "environment" }, signal),
   );
   if (result instanceof AuthError) return { "login": failed(result) };
-  const { tokens, notices: { DEVICE_NOT_CONFIRMED: device } } = result;
+  const { tokens } = result;
   const obtained: Tokens[] = [tokens];
   const findings: Findings = {
     "login": ok("the provider accepts user name and password"),
-    "device": device && warn(device.problem),
   };
   try {
     const apiWithToken = await probeWithToken(configuration, facts.api, tokens, signal);

@@ -1,15 +1,8 @@
-/** A call that a fix recommends. The command line shows the call as a command. */
-export type Call =
-  | {
-    readonly call: "login";
-    readonly options?: {
-      readonly force?: true;
-      readonly strategy?: "portal";
-      /** Whether to pass the string that "Copy Token" in the portal copies. */
-      readonly portalToken?: true;
-    };
-  }
-  | { readonly call: "logout" };
+/** A login that a fix recommends. The command line shows it as a command. */
+export interface Call {
+  readonly call: "login";
+  readonly options?: { readonly force?: true; readonly strategy?: "portal" };
+}
 
 /**
  * A part of a fix that makes sense only in a program. The command line shows `inTerminal` instead,
@@ -39,12 +32,9 @@ export interface FrontEnd {
 }
 
 const PROGRAM: FrontEnd = {
-  call: (call) => {
-    const options = call.call === "login" ? call.options : undefined;
-    if (options?.portalToken) return "login({ portalToken }) with the string from the portal";
+  call: ({ options }) => {
     if (options?.strategy) return `login({ strategy: "${options.strategy}" })`;
-    if (options?.force) return "login({ force: true })";
-    return `${call.call}()`;
+    return options?.force ? "login({ force: true })" : "login()";
   },
   inProgram: (part) => part.inProgram,
 };

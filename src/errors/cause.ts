@@ -9,17 +9,11 @@ export interface ErrorCause {
   readonly code?: string;
 }
 
-/**
- * Maximum number of causes to search, in case the chain of causes is a loop. The runtime's own
- * chains are shorter.
- */
-const MAX_DEPTH = 5;
-
 /** The TLS library's names for a rejected certificate or connection. */
 const TLS_CODE =
   /\b(UnknownIssuer|Expired|NotValidYet|NotValidForName|Revoked|BadSignature|BadEncoding|HandshakeFailure|CaUsedAsEndEntity|UnhandledCriticalExtension)\b/;
 
-/** Reduces an error to its class and a system code, found in the error or in one of its causes. */
+/** Reduces an error to its class and a system code, found in the error or in its cause. */
 export function causeOf(error: unknown): ErrorCause | undefined {
   try {
     if (!(error instanceof Error)) return undefined;
@@ -42,14 +36,13 @@ function classOf(error: Error): string {
 }
 
 function codeIn(error: Error): string | undefined {
-  let at: unknown = error;
-  for (let depth = 0; depth < MAX_DEPTH && at instanceof Error; depth++) {
-    const { code } = at as { code?: unknown };
+  for (const each of [error, error.cause]) {
+    if (!(each instanceof Error)) continue;
+    const { code } = each as { code?: unknown };
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return code;
-    const found = /\(os error \d+\)/.exec(at.message)?.[0].slice(1, -1) ??
-      TLS_CODE.exec(at.message)?.[0];
+    const found = /\(os error \d+\)/.exec(each.message)?.[0].slice(1, -1) ??
+      TLS_CODE.exec(each.message)?.[0];
     if (found !== undefined) return found;
-    at = at.cause;
   }
   return undefined;
 }

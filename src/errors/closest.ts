@@ -1,18 +1,12 @@
-/** Minimum length of a prefix. A shorter prefix matches too many words. */
-const SHORTEST_BEGINNING = 3;
-
 /**
- * Returns the known word closest to the given word, or the only known word that starts with the
- * given word. Returns `undefined` if no word is close: the given word may then be a secret that was
- * passed by mistake, and must not be quoted.
+ * Returns the known word closest to the given word. Returns `undefined` if no word is close: the
+ * given word may then be a secret that was passed by mistake, and must not be quoted.
  */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const given = word.toLowerCase();
   const near = known.map((each) => ({ each, edits: editsBetween(given, each.toLowerCase()) }))
     .filter(({ each, edits }) => edits <= 2 && edits <= each.length / 2);
-  if (near.length > 0) return near.sort((a, b) => a.edits - b.edits)[0]?.each;
-  const [longer, ...others] = known.filter((each) => each.toLowerCase().startsWith(given));
-  return given.length >= SHORTEST_BEGINNING && others.length === 0 ? longer : undefined;
+  return near.sort((a, b) => a.edits - b.edits)[0]?.each;
 }
 
 /** The number of characters to insert, delete or replace to turn one word into the other (Levenshtein). */

@@ -232,9 +232,8 @@ export function throwIfBug(error: unknown): void {
 /**
  * @param action What was tried, such as "save data.csv".
  * @param flag The flag that grants the permission, such as `--allow-net=api.example.com`.
- * @param otherwise What the user may do instead.
  */
-export function missingPermission(action: string, flag: string, otherwise = ""): ConfigError {
-  const fix = `add ${flag} to the command${otherwise}`;
+export function missingPermission(action: string, flag: string): ConfigError {
+  const fix = `add ${flag} to the command`;
   return new ConfigError("PERMISSION", `Cannot ${action}: ${flag} is missing`, fix);
 }

@@ -93,16 +93,11 @@ export function foldersOf(path: string): string[] {
   return [...new Set([folder, ...real])];
 }
 
-/**
- * Makes the error for a file that cannot be used because a Deno permission is missing.
- *
- * @param otherwise What the user may do instead of adding the flag.
- */
+/** Makes the error for a file that cannot be used because a Deno permission is missing. */
 export function missingFolderPermission(
   action: string,
   path: string,
   names: readonly ("read" | "write")[] = ["read", "write"],
-  otherwise?: string,
 ): ConfigError {
   const folders = foldersOf(path).map(shortPath);
   const flags = names.flatMap((name) => {
@@ -113,5 +108,5 @@ export function missingFolderPermission(
   });
   // Deno opens some folders of the system only if everything is allowed.
   const flag = flags.join(" ") || "--allow-all";
-  return missingPermission(action, flag, otherwise);
+  return missingPermission(action, flag);
 }

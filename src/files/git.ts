@@ -55,8 +55,7 @@ function ignoreText(folder: string): string | undefined {
 
 /** Returns the advice that makes git ignore a `.env` and the temporary file next to it. */
 export function ignoreAdvice(path: string): string {
-  const lines = ignoreLines(path);
-  return `add the line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")} to .gitignore`;
+  return `add ${ignoreLines(path).join(" and ")} to .gitignore`;
 }
 
 /**
@@ -70,15 +69,12 @@ export function ignoreInGit(path: string): string[] {
   const folder = folderOf(resolvedPath(path));
   const text = ignoreText(folder);
   if (text === undefined) return [];
-  const present = text.split(/\r?\n/);
-  const added = ignoreLines(path).filter((line) => !present.includes(line));
   const joint = text === "" || text.endsWith("\n") ? "" : "\n";
+  const lines = ignoreLines(path);
   try {
-    const lines = added.map((line) => `${line}\n`).join("");
-    if (lines !== "") {
-      Deno.writeTextFileSync(`${folder}.gitignore`, joint + lines, { append: true });
-    }
-    return added;
+    const added = lines.map((line) => `${line}\n`).join("");
+    Deno.writeTextFileSync(`${folder}.gitignore`, joint + added, { append: true });
+    return lines;
   } catch (error) {
     throwIfBug(error);
     return [];

@@ -86,7 +86,7 @@ export function workingFolder(): string | undefined {
 /** Returns a path for a permission flag: `.` if the path is in the working folder. */
 export function shortPath(path: string): string {
   const here = workingFolder();
-  return here !== undefined && path.startsWith(here) ? "." : path.replace(/(?<=.)[\\/]$/, "");
+  return here !== undefined && path.startsWith(here) ? "." : withoutSlash(path);
 }
 
 /** Returns the path of a `.env` for display, without the names of the folders above the project. */

@@ -104,13 +104,8 @@ export async function cancellableResponse(
 function stoppable(action: string, response: Response, stop: AbortController): Response {
   const { body, url, redirected } = response;
   if (body === null) return response;
-  const withAddress = (copy: Response): Response =>
-    Object.defineProperties(copy, {
-      url: { value: url },
-      redirected: { value: redirected },
-      clone: { value: () => withAddress(Response.prototype.clone.call(copy)) },
-    });
-  return withAddress(new Response(stoppableStream(action, body, stop), response));
+  const copy = new Response(stoppableStream(action, body, stop), response);
+  return Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } });
 }
 
 type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;

@@ -67,15 +67,31 @@ const SHORTEST_SOUGHT = 4;
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const forms = secrets.map((secret) => secret.reveal())
     .filter((secret) => secret.length >= SHORTEST_SOUGHT)
-    .flatMap((secret) => [
-      secret,
-      JSON.stringify(secret).slice(1, -1),
-      encodeURIComponent(secret.toWellFormed()),
-      new TextEncoder().encode(secret).toBase64().replace(/=+$/, ""),
-    ])
+    .flatMap((secret) => {
+      const base64 = new TextEncoder().encode(secret).toBase64().replace(/=+$/, "");
+      const base64url = base64.replaceAll("+", "-").replaceAll("/", "_");
+      const json = JSON.stringify(secret).slice(1, -1);
+      return [secret, json, ...formsInUrl(secret), base64, base64url];
+    })
     // One secret may contain another, so the longest is replaced first.
     .sort((a, b) => b.length - a.length);
   return forms.reduce((left, form) => left.replaceAll(form, "[secret]"), text);
+}
+
+/**
+ * How programs write a text in a URL: they differ in punctuation, blanks (`%20` or `+`) and the case
+ * of hex digits.
+ */
+function formsInUrl(text: string): string[] {
+  const plain = encodeURIComponent(text.toWellFormed());
+  const strict = plain.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
+  const inForm = new URLSearchParams({ "": text }).toString().slice(1);
+  return [plain, strict, inForm].flatMap((form) => {
+    const forms = [form.replaceAll("%20", "+"), form.replaceAll("+", "%20")];
+    const inCase = (change: (hex: string) => string) =>
+      forms.map((each) => each.replace(/%../g, change));
+    return [...inCase((hex) => hex.toLowerCase()), ...inCase((hex) => hex.toUpperCase())];
+  });
 }
 
 /**

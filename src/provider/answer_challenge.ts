@@ -1,6 +1,5 @@
-import { APP_CODE, type AskedChallenge, needsKey } from "./challenges.ts";
+import { APP_CODE, type ChallengeAsk, needsKey } from "./challenges.ts";
 import { request, secretHash } from "./requests.ts";
-import type { Refused } from "./protocol.ts";
 import type { Provider } from "./provider.ts";
 import { send, type SendResult } from "./send.ts";
 import { loginTokens, type TokenResult } from "./token_request.ts";
@@ -23,8 +22,7 @@ export async function requestKey(
   const result = await sendStep(step, "AssociateSoftwareToken", {});
   const { outcome } = result;
   const code = outcome.kind === "done" ? outcome.fields.SecretCode : undefined;
-  const isKey = typeof code === "string" && /^[A-Z2-7]{8,}=*$/i.test(code);
-  return { ...result, key: isKey ? new Secret(code) : undefined };
+  return { ...result, key: typeof code === "string" ? new Secret(code) : undefined };
 }
 
 /**
@@ -36,15 +34,18 @@ export async function requestKey(
  */
 export async function requestAnswer(
   step: StepRequest,
-  challenge: AskedChallenge,
+  challenge: { readonly name: string; readonly asks: readonly ChallengeAsk[] },
   username: string,
   answers: Readonly<Record<string, string>>,
 ): Promise<TokenResult> {
   const { provider, world, signal } = step;
   let { session } = step;
   let responses = answers;
+  const secrets = challenge.asks.filter(({ secret }) => secret)
+    .map(({ name }) => new Secret(answers[name] ?? ""));
   if (needsKey(challenge)) {
-    const verified = await verifyCode(step, answers[APP_CODE] ?? "");
+    const code = { UserCode: answers[APP_CODE] };
+    const verified = await sendStep(step, "VerifySoftwareToken", code, secrets);
     const { outcome } = verified;
     if (outcome.kind !== "done") return { ...verified, tokens: undefined };
     session = outcome.session ?? session;
@@ -60,23 +61,9 @@ export async function requestAnswer(
       ...responses,
     },
   };
-  const secrets = challenge.asks.filter(({ secret }) => secret)
-    .map(({ name }) => new Secret(responses[name] ?? ""));
   const operation = "RespondToAuthChallenge";
   const result = await sendStep({ ...step, session }, operation, fields, [hash, ...secrets]);
   return await loginTokens(provider, result, world, signal);
-}
-
-/** Proves to the provider that the authenticator app has the new key. */
-async function verifyCode(step: StepRequest, code: string): Promise<SendResult> {
-  const fields = { UserCode: code };
-  const result = await sendStep(step, "VerifySoftwareToken", fields, [new Secret(code)]);
-  const { outcome } = result;
-  if (outcome.kind !== "done" || outcome.fields.Status === "SUCCESS") return result;
-  const { session } = outcome;
-  const seen = "it was not verified";
-  const refused: Refused = { kind: "refused", code: "CODE_REJECTED", seen, message: seen, session };
-  return { ...result, outcome: refused };
 }
 
 function sendStep(

@@ -13,51 +13,28 @@ import type {
 } from "./protocol.ts";
 import { quoted, Secret, VISIBLE_ASCII } from "../platform/secret.ts";
 import { readRefusal } from "./read_refusal.ts";
-import { parseTimeout, portalAddress, type SettingName } from "../settings/options.ts";
-import { isSafeTransport } from "../platform/transport.ts";
+import { parseTimeout, safeAddress, type SettingName } from "../settings/options.ts";
 import { parsedJson } from "../platform/json.ts";
 
 /** The checks of settings before a request. The other settings are checked where they are used. */
 const SETTING_CHECKS = {
-  // The messages never quote the address, which may contain a password.
   authUrl: () =>
-    z.pipe(
-      z.transform((text: string) => URL.parse(text)),
-      z.instanceof(URL, { error: "must be a URL, such as https://login.example.com" })
-        .check(
-          z.refine(isSafeTransport, "must be https: (http: only on this machine's loopback)"),
-          z.refine(
-            (url) => url.username + url.password === "",
-            "must not contain a user name or password",
-          ),
-          z.refine(
-            (url) => url.search + url.hash === "",
-            "must not contain a query or a fragment",
-          ),
-        ),
+    address("https://login.example.com").check(
+      z.refine((text) => !/[?#]/.test(text), "must not contain a query or a fragment"),
     ),
-  provider: () =>
-    z.object({
-      targetHeader: z.string().check(
-        z.regex(/^[A-Za-z0-9-]+$/, "needs targetHeader: a header name"),
-      ),
-      service: z.string().check(z.regex(/^[\w.-]+$/, "needs service: letters, digits, . and -")),
-      contentType: z.string().check(
-        z.regex(/^[\w.+-]+\/[\w.+-]+$/, "needs contentType: type/subtype"),
-      ),
-    }, 'must be "vendor", "aws" or an object { targetHeader, service, contentType }'),
+  provider: () => {
+    const problem = 'must be "vendor", "aws" or an object { targetHeader, service, contentType }';
+    const word = (shape: RegExp) => z.string(problem).check(z.regex(shape, problem));
+    return z.object({
+      targetHeader: word(/^[A-Za-z0-9-]+$/),
+      service: word(/^[\w.-]+$/),
+      contentType: word(/^[\w.+-]+\/[\w.+-]+$/),
+    }, problem);
+  },
   clientId: () => visibleWord(),
   userPoolId: () => visibleWord(),
   refreshSecretHash: () => z.enum(["auto", "send", "omit"], 'must be "auto", "send" or "omit"'),
-  // The message never quotes the address, which may contain a password.
-  portalUrl: () =>
-    z.string().check(
-      z.refine(
-        (text) => portalAddress(text) !== undefined,
-        "must be an https: address (http: only on this machine's loopback) without a user " +
-          "name and password, such as https://portal.example.com",
-      ),
-    ),
+  portalUrl: () => address("https://portal.example.com"),
   timeoutMs: () =>
     z.pipe(
       z.transform(parseTimeout),
@@ -115,33 +92,39 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
   if (sent.flow === "device" || sent.flow === "sign-out") {
     return fields || response.text.trim() === "" ? done : readRefusal(sent, response, json);
   }
-  const misfit = (error: z.core.$ZodError) => {
+  const { AuthenticationResult, ChallengeName, ChallengeParameters } = fields ?? {};
+  if (AuthenticationResult) {
+    const { data, error } = z.safeParse(issuedTokens(), AuthenticationResult);
+    if (data) return { kind: "tokens", tokens: tokensIn(data) };
     const [issue] = error.issues;
-    return readRefusal(sent, response, json, `${issue?.path.join(".")}: ${issue?.message}`);
-  };
-  if (fields?.AuthenticationResult) {
-    const { data, error } = z.safeParse(z.object({ AuthenticationResult: issuedTokens() }), fields);
-    return data ? { kind: "tokens", tokens: tokensIn(data.AuthenticationResult) } : misfit(error);
+    const problem = `AuthenticationResult: ${issue?.path.join(".")} ${issue?.message}`;
+    return readRefusal(sent, response, json, problem);
   }
-  if (fields?.ChallengeName) {
-    const name = z.string().check(z.minLength(1));
-    const { data, error } = z.safeParse(z.object({ ChallengeName: name }), fields);
-    if (!data) return misfit(error);
-    return { ...challengeIn(sent, data.ChallengeName, fields.ChallengeParameters), session };
+  if (ChallengeName && typeof ChallengeName === "string") {
+    return { ...challengeIn(sent, ChallengeName, ChallengeParameters), session };
   }
   // The operations that set up an authenticator app return neither tokens nor a challenge.
   if (fields && sent.flow === "challenge") return done;
   return readRefusal(sent, response, json, fields && "neither tokens nor a challenge");
 }
 
-function visibleWord(problem = "must be visible ASCII without spaces") {
+/** The message never quotes the address, which may contain a password. */
+function address(example: string) {
+  return z.string().check(z.refine(
+    (text) => safeAddress(text) !== undefined,
+    "must be an https: address (http: only on this machine's loopback) without a user name and " +
+      `password, such as ${example}`,
+  ));
+}
+
+function visibleWord() {
+  const problem = "must be visible ASCII without spaces";
   return z.string(problem).check(z.regex(VISIBLE_ASCII, problem));
 }
 
 function issuedTokens() {
-  const token = visibleWord("expected a string of visible ASCII");
-  const tokens = { AccessToken: token, RefreshToken: z.nullish(token) };
-  return z.looseObject(tokens, "expected an object");
+  const tokens = { AccessToken: visibleWord(), RefreshToken: z.nullish(visibleWord()) };
+  return z.looseObject(tokens);
 }
 
 function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedTokens {
@@ -154,13 +137,9 @@ function tokensIn(result: z.output<ReturnType<typeof issuedTokens>>): IssuedToke
   };
 }
 
-/**
- * Reads a lifetime, given as a positive number or its digits; returns `undefined` for anything
- * else.
- */
+/** Reads a lifetime; returns `undefined` for anything but a positive number. */
 function secondsIn(value: unknown): number | undefined {
-  const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
-  return typeof seconds === "number" && seconds > 0 && seconds <= 1e9 ? seconds : undefined;
+  return typeof value === "number" && value > 0 && value <= 1e9 ? value : undefined;
 }
 
 function deviceIn(metadata: unknown): IssuedTokens["device"] {

@@ -22,22 +22,21 @@ const GENERATOR = 2n;
 /**
  * Confirms the device that the provider created for a login. Only a login by SRP would need the
  * device's random password, so the password is not saved.
- *
- * @returns A description of the failure; `undefined` on success.
  */
 export async function confirmDevice(
   provider: Provider,
   accessToken: Secret,
   device: NewDevice,
   world: World,
-  limitMs: number,
   signal: AbortSignal | undefined,
-): Promise<string | undefined> {
+): Promise<void> {
   const password = new Secret(crypto.getRandomValues(new Uint8Array(40)).toBase64());
-  const verifier = await deviceVerifier(device, password, newSalt());
+  // The service does not document whether the salt is read as bytes or as a signed number. With this
+  // first byte, both are the same.
+  const salt = new Uint8Array([1, ...crypto.getRandomValues(new Uint8Array(15))]);
+  const verifier = await deviceVerifier(device, password, salt);
   const request = confirmDeviceRequest(provider, accessToken, device.key, verifier);
-  const { outcome } = await send(request, world, limitMs, { signal });
-  return outcome.kind === "refused" ? outcome.seen : undefined;
+  await send(request, world, provider.timeoutMs, { signal });
 }
 
 /** The base64 values that a provider stores instead of a device's password. */
@@ -60,16 +59,6 @@ export async function deviceVerifier(
   const x = await sha256(new Uint8Array([...salt, ...inner]));
   const verifier = power(GENERATOR, BigInt(`0x${x.toHex()}`), PRIME);
   return { verifier: signedBytes(verifier).toBase64(), salt: salt.toBase64() };
-}
-
-/**
- * Makes a salt that has the same value when read as bytes or as a signed number, because the
- * service does not document how the salt is read.
- */
-function newSalt(): Uint8Array<ArrayBuffer> {
-  const salt = crypto.getRandomValues(new Uint8Array(16));
-  salt[0] = (salt[0] ?? 0) & 0x7f | 0x40;
-  return salt;
 }
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

@@ -95,7 +95,7 @@ async function resolve(
   if (problems.size > 0 || dialect === undefined) return invalidSettings(problems, settings);
   const { authUrl, clientId, userPoolId, refreshSecretHash } = values;
   return {
-    url: authUrl,
+    url: new URL(authUrl),
     dialect,
     clientId,
     clientSecret: settings.text("clientSecret") ? settings.secret("clientSecret") : undefined,
@@ -105,22 +105,8 @@ async function resolve(
   };
 }
 
-/**
- * Loads the checks. Every caller loads them before it sends anything, so that a request does not
- * fail halfway if a package cannot be fetched.
- *
- * @throws {ConfigError} `PACKAGE_UNAVAILABLE` if the package is not in Deno's cache and cannot be
- * fetched.
- */
-export async function loadChecks(action: string): Promise<Checks> {
-  const checks = await importChecks();
-  if (checks === undefined) throw errorOf(action, PACKAGE_UNAVAILABLE);
-  return checks;
-}
-
-type Checks = typeof import("./checks.ts");
-
-async function importChecks(): Promise<Checks | undefined> {
+/** Loads the checks; returns `undefined` if their package is not cached and cannot be fetched. */
+async function importChecks(): Promise<typeof import("./checks.ts") | undefined> {
   try {
     return await import("./checks.ts");
   } catch (error) {
@@ -147,7 +133,9 @@ function errorOf(action: string, { code, problem, fix }: SettingsFault): ConfigE
  */
 function missingCredentials(settings: Settings): SettingName[] {
   const missing = (["username", "password"] as const).filter((name) => !settings.text(name));
-  return missing.length < 2 ? missing : missing.filter((name) => name !== settings.unusedHalf);
+  return missing.length < 2
+    ? missing
+    : missing.filter((name) => name !== settings.unusedHalf?.name);
 }
 
 /** Says which settings are missing, why a file that may have them is not used, and what to do. */
@@ -158,10 +146,12 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   const unset = isWithheld ? missing.filter((name) => name !== "authUrl") : missing;
   const unusable = [isWithheld ? withheld : undefined, file.problem, ...foreignFiles]
     .filter((each) => each !== undefined);
+  const asksForCredentials = missing.includes("username") || missing.includes("password");
+  const half = asksForCredentials ? settings.unusedHalf : undefined;
 
   const problems = [`missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`];
   const steps: string[] = [];
-  for (const { problem, fix = "" } of unusable) {
+  for (const { problem, fix = "" } of half ? [half, ...unusable] : unusable) {
     problems.push(problem);
     steps.push(fixText(fix));
   }

@@ -25,21 +25,21 @@ export function readRefusal(
     message,
   );
   const requestId = headers.get("x-amzn-requestid") ?? headers.get("x-request-id");
-  const refused: Refused = {
+  const providerCode = name === "" ? undefined : quote(name, 80);
+  const shown = quote(message).replace(/\.$/, "") || "no message";
+  const found = providerCode === undefined ? describe(response, json) : `${providerCode}: ${shown}`;
+  return {
     kind: "refused",
     code,
     repeatable,
     isFinal,
     advice,
-    seen: `status ${status}, ${problem === undefined ? describe(response, json) : quote(problem)}`,
+    seen: `status ${status}, ${problem === undefined ? found : quote(problem)}`,
     status,
     requestId: requestId === null ? undefined : quote(requestId, 80),
+    providerCode,
+    message: providerCode && shown,
   };
-  if (name === "") return refused;
-  const providerCode = quote(name, 80);
-  const shown = quote(message).replace(/\.$/, "") || "no message";
-  const seen = problem === undefined ? `status ${status}, ${providerCode}: ${shown}` : refused.seen;
-  return { ...refused, seen, providerCode, message: shown };
 }
 
 /**
@@ -66,7 +66,6 @@ function errorIn(response: ProviderResponse, json: unknown): { name: string; mes
  */
 function describe({ status, text }: ProviderResponse, json: unknown): string {
   if (status >= 300 && status < 400) return "a redirect";
-  if (text.trim() === "") return "an empty body";
   if (/^\s*</.test(text)) return "an HTML or XML page";
   return json === undefined ? "text that is not complete JSON" : "JSON without an error name";
 }

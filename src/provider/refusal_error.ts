@@ -20,7 +20,9 @@ export function refusalError(
   hints: readonly string[] = [],
   doubts: readonly string[] = [],
 ): AuthError {
-  const refused = outcome.kind === "refused" ? outcome : unexpected(outcome);
+  const refused: Refused = outcome.kind === "refused"
+    ? outcome
+    : { kind: "refused", code: "UNEXPECTED_RESPONSE", seen: "it does not fit this request" };
   const code = hasMeaning(refused.code) ? refused.code : "REJECTED";
   const { problem, fix = "" } = { ...MEANINGS[code], ...refused.advice };
   const cannot = `Cannot ${DOING[flow]}`;
@@ -52,16 +54,6 @@ export function refusalError(
     retryAfterSeconds,
     cause,
   });
-}
-
-/** Turns a successful response that does not fit the request into a refusal. */
-function unexpected(
-  outcome: Exclude<SendResult["outcome"], Refused>,
-): Refused {
-  const seen = outcome.kind === "challenge"
-    ? `a further step, ${outcome.name}, that does not fit this request`
-    : "neither tokens nor a challenge";
-  return { kind: "refused", code: "UNEXPECTED_RESPONSE", seen };
 }
 
 function hasMeaning(code: RefusalCode): code is keyof typeof MEANINGS {

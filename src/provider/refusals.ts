@@ -8,8 +8,8 @@ import type { ProviderRequest, ProviderResponse, RefusalCode } from "./protocol.
  * are those of the real service.
  */
 export interface Refusal {
-  /** Names of the error. Default: any name. */
-  readonly names?: readonly (string | RegExp)[];
+  /** How the name of the error begins. Default: any name. */
+  readonly names?: readonly string[];
   /** A pattern for the message. Default: any message. */
   readonly says?: RegExp;
   /** The lowest and the highest HTTP status, regardless of name and message. */
@@ -38,12 +38,13 @@ const NOT_ACCEPTED = [
   "UserNotFoundException",
 ];
 
-/** Error names for a failure of the program with which the platform checks each request. */
-const BROKEN_RULE = [/^UnexpectedLambdaException/, "InvalidLambdaResponseException"];
-const RULE_FAILED: Partial<Advice> = {
-  problem: "a program of your platform that checks each request failed",
-  fix: `try again in a few minutes; if the error occurs again, report it to ${SUPPORT}`,
+/** The organization that runs the platform wrote the rule and its message, which the error quotes. */
+const BY_RULE: Partial<Advice> = {
+  problem: "a rule of your platform, not your settings, refused the request",
+  fix: `do what the rule asks for, or ask ${SUPPORT} about it`,
 };
+/** Error names for a rule that failed. */
+const BROKEN_RULE = ["UnexpectedLambdaException", "InvalidLambdaResponseException"];
 
 /** The next step if no code arrives. */
 const WITHOUT_SENT_CODE: Fix = [
@@ -59,7 +60,7 @@ export const REFUSALS: readonly Refusal[] = [
   // The firewall demands a test that only a browser can pass, and may use any status.
   { header: "x-amzn-waf-action", code: "BLOCKED" },
 
-  { names: ["TooManyRequestsException", /^Throttling/], code: "THROTTLED" },
+  { names: ["TooManyRequestsException", "Throttling"], code: "THROTTLED" },
   {
     names: ["LimitExceededException"],
     says: /daily e-?mail limit/i,
@@ -75,16 +76,7 @@ export const REFUSALS: readonly Refusal[] = [
   { status: [429, 429], code: "THROTTLED" },
   { status: [500, 599], code: "SERVER_ERROR" },
 
-  // The organization that runs the platform wrote the message of this error. The advice therefore
-  // refers to the organization's rule.
-  {
-    names: ["UserLambdaValidationException"],
-    code: "REJECTED",
-    advice: {
-      problem: "a rule of your platform, not your settings, refused the request",
-      fix: `do what the rule asks for, or ask ${SUPPORT} about it`,
-    },
-  },
+  { names: ["UserLambdaValidationException"], code: "REJECTED", advice: BY_RULE },
 
   {
     says: /password attempts exceeded/i,
@@ -98,28 +90,15 @@ export const REFUSALS: readonly Refusal[] = [
   { says: /security reasons/i, code: "BLOCKED" },
   { says: /user is disabled/i, code: "USER_DISABLED" },
   {
-    says: /temporary password has expired/i,
+    says: /temporary password has expired|user account has expired/i,
     code: "PASSWORD_RESET_REQUIRED",
-  },
-  {
-    says: /user account has expired/i,
-    code: "PASSWORD_RESET_REQUIRED",
-    advice: {
-      problem: "the account has expired",
-      fix: [`ask ${SUPPORT} for an administrator to reset it, then run `, LOGIN, " again"],
-    },
   },
 
   // The failed request used up the code in the answer, so the request is not repeated.
-  { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED },
-  { names: BROKEN_RULE, code: "REJECTED", advice: RULE_FAILED, repeatable: true },
+  { flows: ["challenge"], names: BROKEN_RULE, code: "REJECTED", advice: BY_RULE },
+  { names: BROKEN_RULE, code: "REJECTED", advice: BY_RULE, repeatable: true },
   {
-    names: [
-      "CodeDeliveryFailureException",
-      "InvalidSmsRoleAccessPolicyException",
-      "InvalidSmsRoleTrustRelationshipException",
-      "InvalidEmailRoleAccessPolicyException",
-    ],
+    names: ["CodeDeliveryFailureException"],
     code: "REJECTED",
     advice: { problem: "the provider could not send the code", fix: WITHOUT_SENT_CODE },
   },
@@ -292,13 +271,8 @@ export function refusalFor(
     if (row.header !== undefined) return headers.has(row.header);
     if (isSuccess) return false;
     if (row.status !== undefined) return row.status[0] <= status && status <= row.status[1];
-    return name !== "" && fitsAny(name, row.names) && (row.says?.test(message) ?? true) &&
-      (row.flows?.includes(flow) ?? true);
+    return name !== "" && (row.names?.some((each) => name.startsWith(each)) ?? true) &&
+      (row.says?.test(message) ?? true) && (row.flows?.includes(flow) ?? true);
   });
   return found ?? (isSuccess || name === "" ? NO_ERROR : UNKNOWN);
-}
-
-function fitsAny(text: string, known: Refusal["names"]): boolean {
-  return known === undefined ||
-    known.some((each) => typeof each === "string" ? each === text : each.test(text));
 }

@@ -4,9 +4,6 @@ import { Secret } from "../platform/secret.ts";
 import type { RenewableTokens } from "./tokens.ts";
 import { computeSecretHash } from "./secret_hash.ts";
 
-/** The flow that an app client must allow for a login. */
-export const PASSWORD_FLOW = "USER_PASSWORD_AUTH";
-
 /** Makes the USER_PASSWORD_AUTH request (section 2.1). */
 export async function passwordRequest(
   provider: Provider,
@@ -19,7 +16,7 @@ export async function passwordRequest(
     PASSWORD: password.reveal(),
     ...(hash && { SECRET_HASH: hash.reveal() }),
   };
-  const body = initiateAuth(provider, PASSWORD_FLOW, parameters);
+  const body = initiateAuth(provider, "USER_PASSWORD_AUTH", parameters);
   return request(provider, "login", "InitiateAuth", body, [password, hash]);
 }
 

@@ -4,10 +4,9 @@
  * `checks.ts` validates responses, and `refusals.ts` explains refusals.
  */
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
-import { DOING, type Outcome, type ProviderRequest, type RefusalCode } from "./protocol.ts";
+import type { Outcome, ProviderRequest, RefusalCode } from "./protocol.ts";
 import { exchange, mustNotRepeat } from "./exchange.ts";
 import type { Hold } from "./hold.ts";
-import { loadChecks } from "./provider.ts";
 import { retry } from "../platform/retry.ts";
 import type { World } from "../platform/world.ts";
 
@@ -37,12 +36,8 @@ export interface SendOptions {
 }
 
 const MAX_ATTEMPTS = 4;
-/**
- * Longest pause after the first attempt. After `THROTTLED`, the pause is longer, because a quota
- * takes more time to recover than a server.
- */
-const FIRST_PAUSE_MS = 200;
-const FIRST_PAUSE_THROTTLED_MS = 1_000;
+/** Longest pause after the first attempt. */
+const FIRST_PAUSE_MS = 500;
 
 /**
  * Sends a request and reads the response. After a transient failure, repeats the request with
@@ -50,7 +45,7 @@ const FIRST_PAUSE_THROTTLED_MS = 1_000;
  * the provider certainly did not check the password or the code.
  *
  * @param limitMs Time limit for all attempts together.
- * @throws {ConfigError} `PERMISSION` or `PACKAGE_UNAVAILABLE` if nothing could be sent.
+ * @throws {ConfigError} `PERMISSION` if nothing could be sent.
  */
 export async function send(
   request: ProviderRequest,
@@ -59,7 +54,8 @@ export async function send(
   options: SendOptions,
 ): Promise<SendResult> {
   const { signal, isWanted = () => true, hold } = options;
-  const { readResponse } = await loadChecks(DOING[request.flow]);
+  // `resolveProvider()` has already loaded this file.
+  const { readResponse } = await import("./checks.ts");
   const unsent = whyNotSent(request, world, limitMs, options);
   if (unsent) return unsent;
 
@@ -75,7 +71,9 @@ export async function send(
     last = await attempt(request, world, ms, count, signal, readResponse);
     const { outcome } = last;
     if (outcome.kind !== "refused") return { done: last };
-    const pauseMs = pauseAfter(last, outcome.code, world);
+    const { retryAfterSeconds: asked } = last;
+    const askedMs = asked === undefined ? undefined : asked * 1_000;
+    const pauseMs = pauseBeforeRetryMs(askedMs, count, FIRST_PAUSE_MS, world.random);
     const mayRepeat = outcome.repeatable && count < MAX_ATTEMPTS && pauseMs < leftMs();
     if (mayRepeat && isWanted()) return { pauseMs, why: outcome.seen };
     hold?.startAfter(last, world);
@@ -142,15 +140,4 @@ async function attempt(
     clockOffsetMs: Number.isNaN(serverDate) ? undefined : serverDate - world.now(),
     retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
   };
-}
-
-/** Returns the pause before the next attempt, in milliseconds. */
-function pauseAfter(
-  { attempts, retryAfterSeconds }: SendResult,
-  code: RefusalCode,
-  { random }: World,
-): number {
-  const firstMs = code === "THROTTLED" ? FIRST_PAUSE_THROTTLED_MS : FIRST_PAUSE_MS;
-  const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
-  return pauseBeforeRetryMs(askedMs, attempts, firstMs, random);
 }

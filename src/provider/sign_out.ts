@@ -24,15 +24,15 @@ export interface Account {
 /** The result of a logout at the provider. */
 export interface SignOutResult {
   /**
-   * Where the session was ended: only on this computer, also at the provider, or on all devices.
+   * Where all sessions were ended: only on this computer, also at the provider, or on all devices.
    */
   readonly ended: "here" | "provider" | "everywhere";
   /** Why the provider ended less than it was asked to. The text is the end of a sentence. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
 const NOT_TO_FOUND_HOST =
-  "not on other devices: a portal token is not sent to the AUTH_URL of a .env that was found, unless " +
+  "a portal token is not sent to the AUTH_URL of a .env that was found, unless " +
   `${ENV_FILE_VARIABLE} specifies the file`;
 
 /**
@@ -49,56 +49,55 @@ export async function endAtProvider(
   everywhere: boolean,
   signal: AbortSignal | undefined,
 ): Promise<SignOutResult> {
-  const sessions = newestOfEach(held);
-  if (sessions.length === 0) {
-    return everywhere
-      ? {
-        ended: "here",
-        problem: "not on other devices: the request needs a token, and none is left",
-      }
-      : { ended: "here" };
-  }
   // An access token cannot be revoked: it stays valid until it expires.
-  if (!everywhere && !sessions.some(isRenewable)) return { ended: "here" };
+  const sessions = newestOfEach(held).filter((tokens) => everywhere || isRenewable(tokens));
+  if (sessions.length === 0) {
+    const none = "not on other devices: the request needs a token, and none is left";
+    return { ended: "here", problem: everywhere ? none : undefined };
+  }
   try {
     const provider = await resolveProvider("sign-out", settings);
     const end = world.monotonic() + Math.min(LIMIT_MS, provider.timeoutMs);
     const leftMs = () => end - world.monotonic();
+    const problems = new Set<string>();
 
     const whyNot = async (request: ProviderRequest): Promise<string | undefined> => {
       const { outcome } = await send(request, world, leftMs(), { signal });
       return outcome.kind === "refused" ? outcome.seen : undefined;
     };
 
-    const endHere = async (tokens: Tokens): Promise<Ended> => {
-      if (!isRenewable(tokens)) return { ended: "here", problems: [] };
-      const problem = await whyNot(revokeRequest(provider, tokens.refreshToken));
-      return problem === undefined
-        ? { ended: "provider", problems: [] }
-        : { ended: "here", problems: [`not at the provider: ${problem}`] };
-    };
-
-    /** Signs out all devices. If the provider refuses this, ends at least this session. */
-    const endEverywhere = async (tokens: Tokens): Promise<Ended> => {
+    const whyNotEverywhere = async (tokens: Tokens): Promise<string | undefined> => {
       // The prompt for a portal string shows the hosts of the API, not this host.
-      if (settings.hasFoundEndpoint && !isRenewable(tokens) && !tokens.learned.provider) {
-        return { ended: "here", problems: [NOT_TO_FOUND_HOST] };
-      }
-      let current = tokens;
-      // Signing out all devices requires a valid access token.
-      if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
-        const username = settings.text("username");
-        const limitMs = leftMs();
-        const refresh = requestRefresh(provider, tokens, username, world, limitMs, { signal });
-        current = (await refresh).tokens ?? tokens;
-      }
-      const problem = await whyNot(globalSignOutRequest(provider, current.accessToken));
-      if (problem === undefined) return { ended: "everywhere", problems: [] };
-      const { ended, problems } = await endHere(current);
-      return { ended, problems: [`not on other devices: ${problem}`, ...problems] };
+      const isForeign = !isRenewable(tokens) && !tokens.learned.provider;
+      if (isForeign && settings.hasFoundEndpoint) return NOT_TO_FOUND_HOST;
+      return await whyNot(globalSignOutRequest(provider, tokens.accessToken));
     };
 
-    return together(await Promise.all(sessions.map(everywhere ? endEverywhere : endHere)));
+    /** Ends a session. If the provider does not sign out all devices, ends at least this session. */
+    const endOne = async (tokens: Tokens): Promise<SignOutResult["ended"]> => {
+      let current = tokens;
+      if (everywhere) {
+        // Signing out all devices requires a valid access token.
+        if (isRenewable(tokens) && !isGoodFor(tokens, world, 0)) {
+          const username = settings.text("username");
+          const limitMs = leftMs();
+          const refresh = requestRefresh(provider, tokens, username, world, limitMs, { signal });
+          current = (await refresh).tokens ?? tokens;
+        }
+        const problem = await whyNotEverywhere(current);
+        if (problem === undefined) return "everywhere";
+        problems.add(`not on other devices: ${problem}`);
+      }
+      if (!isRenewable(current)) return "here";
+      const problem = await whyNot(revokeRequest(provider, current.refreshToken));
+      if (problem === undefined) return "provider";
+      problems.add(`not at the provider: ${problem}`);
+      return "here";
+    };
+
+    const ends = await Promise.all(sessions.map(endOne));
+    const ended = (["here", "provider"] as const).find((each) => ends.includes(each));
+    return { ended: ended ?? "everywhere", problem: [...problems].join("; ") || undefined };
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof AuthError)) throw error;
@@ -116,20 +115,4 @@ function newestOfEach(held: readonly (Tokens | undefined)[]): readonly Tokens[] 
     if (tokens) byLogin.set(tokens.authenticatedAt ?? tokens.refreshToken?.reveal(), tokens);
   }
   return [...byLogin.values()];
-}
-
-/** The place where one session was ended, and the problems. */
-interface Ended extends Pick<SignOutResult, "ended"> {
-  readonly problems: readonly string[];
-}
-
-/**
- * Combines the results of all sessions: the place where all of them were ended, and each problem
- * once.
- */
-function together(all: readonly Ended[]): SignOutResult {
-  const ended = (["here", "provider", "everywhere"] as const)
-    .find((each) => all.some((session) => session.ended === each)) ?? "here";
-  const problems = new Set(all.flatMap(({ problems }) => problems));
-  return problems.size === 0 ? { ended } : { ended, problem: [...problems].join("; ") };
 }

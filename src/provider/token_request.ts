@@ -9,8 +9,6 @@ import {
 import type { Hold } from "./hold.ts";
 import { confirmDevice } from "./device.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
-import { ConfigError } from "../errors/errors.ts";
-import type { Advice } from "../errors/advice.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
 import type { Outcome } from "./protocol.ts";
 import type { Provider } from "./provider.ts";
@@ -26,15 +24,10 @@ export { resolveProvider } from "./provider.ts";
 /** The result of a request for tokens. */
 export interface TokenResult extends SendResult {
   readonly tokens: Tokens | undefined;
-  /** A problem that remains although tokens were issued. */
-  readonly warning?: Advice;
 }
 
 /** The result of a refresh, and the form of the last request. */
 export type RefreshResult = TokenResult & { readonly variant: RefreshVariant };
-
-/** Time limit for confirming a device. The limit is short, because the login already has tokens. */
-const CONFIRMATION_MS = 5_000;
 
 /** Logs in with user name and password (section 5.2). */
 export async function requestLogin(
@@ -52,7 +45,7 @@ export async function requestLogin(
 
 /**
  * Reads the tokens from the response to a login. If the provider created a device, confirms the
- * device; if that fails, the result has a warning.
+ * device. The outcome of that is ignored: a refresh shows whether the provider knows the device.
  */
 export async function loginTokens(
   provider: Provider,
@@ -66,17 +59,8 @@ export async function loginTokens(
   const { tokens } = login;
   const device = outcome.kind === "tokens" ? outcome.tokens.device : undefined;
   if (tokens === undefined || device === undefined) return login;
-  const limitMs = Math.min(provider.timeoutMs, CONFIRMATION_MS);
-  const { accessToken } = tokens;
-  const failure = await confirmDevice(provider, accessToken, device, world, limitMs, signal);
-  const withDevice: Tokens = { ...tokens, learned: { ...learned, deviceKey: device.key } };
-  if (failure === undefined) return { ...login, tokens: withDevice };
-  const warning: Advice = {
-    problem: `the provider did not confirm this device (${failure}), so it may refuse to refresh ` +
-      "the session",
-    fix: ["if it does, run ", { call: "login", options: { force: true } }],
-  };
-  return { ...login, tokens: withDevice, warning };
+  await confirmDevice(provider, tokens.accessToken, device, world, signal);
+  return { ...login, tokens: { ...tokens, learned: { ...learned, deviceKey: device.key } } };
 }
 
 /**
@@ -113,15 +97,8 @@ export async function requestRefresh(
   };
   const mayGoOn = () => world.monotonic() < end && options.isWanted?.() !== false;
 
-  const [first, ...others] = variantsFor(provider, names, refreshVariant);
-  if (first === undefined) {
-    throw new ConfigError(
-      "MISSING_SETTINGS",
-      "Cannot refresh the session: SECRET_HASH needs the user's name, and neither the token nor " +
-        "USERNAME contains a name",
-      "set USERNAME, or AUTH_REFRESH_SECRET_HASH=omit",
-    );
-  }
+  // Without any name for SECRET_HASH, the provider says what is missing.
+  const [first = "omit", ...others] = variantsFor(provider, names, refreshVariant);
   let last = await attempt(first);
   for (const variant of others) {
     if (codeOf(last.outcome) !== "SECRET_HASH_REJECTED" || !mayGoOn()) break;
@@ -131,17 +108,12 @@ export async function requestRefresh(
   const rotated = await attempt("rotating");
   // If the service does not know the operation that rotates tokens, the response to InitiateAuth
   // tells the user more.
-  return isUnknownOperation(rotated.outcome) ? { ...last, attempts } : rotated;
+  const isUnknown = ["REJECTED", "UNEXPECTED_RESPONSE"].includes(codeOf(rotated.outcome) ?? "");
+  return isUnknown ? { ...last, attempts } : rotated;
 }
 
 function codeOf(outcome: Outcome): string | undefined {
   return outcome.kind === "refused" ? outcome.code : undefined;
-}
-
-/** Whether a refusal means only that the service does not know or allow this request. */
-function isUnknownOperation(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.advice === undefined &&
-    ["REJECTED", "UNEXPECTED_RESPONSE", "FLOW_DISABLED"].includes(outcome.code);
 }
 
 function variantsFor(
@@ -151,15 +123,10 @@ function variantsFor(
 ): RefreshVariant[] {
   if (known === "rotating") return ["rotating"];
   if (provider.clientSecret === undefined || provider.refreshSecretHash === "omit") return ["omit"];
-  const distinct = new Map<string, RefreshVariant>();
-  for (const variant of ["username", "sub", "login"] as const) {
-    const name = names[variant];
-    if (name && !distinct.has(name)) distinct.set(name, variant);
-  }
-  const variants = [...distinct.values()];
+  const named = (["username", "sub", "login"] as const).filter((variant) => names[variant]);
+  const variants: RefreshVariant[] = [...named];
   if (provider.refreshSecretHash === "auto") variants.push("omit");
-  if (known === undefined || !variants.includes(known)) return variants;
-  return [known, ...variants.filter((variant) => variant !== known)];
+  return variants.sort((a, b) => Number(b === known) - Number(a === known));
 }
 
 /**
@@ -178,15 +145,12 @@ function withTokens(
   const { accessToken, refreshToken = parts.refreshToken, expiresIn } = outcome.tokens;
   const claims = readClaims(accessToken.reveal());
   // The lifetime is ExpiresIn (section 8), or else the time between the claims `iat` and `exp`.
-  const ms = expiresIn === undefined ? claimedLifetimeMs(claims) ?? 0 : expiresIn * 1_000;
-  const lifetimeMs = ms > 0 ? ms : undefined;
+  const lifetimeMs = expiresIn === undefined ? claimedLifetimeMs(claims) : expiresIn * 1_000;
   const expiresAt = lifetimeMs === undefined ? undefined : sentAt + lifetimeMs;
   const tokens = makeTokens(
     { ...parts, accessToken, refreshToken, lifetimeMs, expiresAt, claims },
     world,
     { now: sentAt, monotonic: sentAtMonotonic },
   );
-  // If the response has no date, the token's `iat` reveals the provider's clock.
-  const issuedOffsetMs = claims.iat === undefined ? undefined : claims.iat * 1_000 - sentAt;
-  return { ...result, tokens, clockOffsetMs: result.clockOffsetMs ?? issuedOffsetMs };
+  return { ...result, tokens };
 }

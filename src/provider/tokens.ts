@@ -90,7 +90,7 @@ export function makeTokens(
 
 /** The lifetime that a token claims, in milliseconds. */
 export function claimedLifetimeMs({ exp, iat }: Claims): number | undefined {
-  return exp !== undefined && iat !== undefined ? (exp - iat) * 1_000 : undefined;
+  return exp !== undefined && iat !== undefined && exp > iat ? (exp - iat) * 1_000 : undefined;
 }
 
 /**

@@ -98,7 +98,7 @@ export async function run(
   try {
     return await Promise.race([reply, failed.promise]);
   } catch (error) {
-    throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error, keys);
+    throw error instanceof ConnectionTimeoutError ? tooLate() : unreachable(error);
   } finally {
     for (const stop of stops) stop();
     // The client does not close a connection that is still being established.
@@ -118,10 +118,8 @@ function close(client: Client): void {
 interface KnownError {
   readonly pattern: RegExp;
   readonly problem: string;
-  /**
-   * The next step for the user, or a function that makes it from the names of the session's keys.
-   */
-  readonly fix: string | ((keys: readonly string[]) => string);
+  /** The next step for the user. */
+  readonly fix: string;
   readonly isPermanent?: true;
 }
 
@@ -138,18 +136,6 @@ const KNOWN: readonly KnownError[] = [
     pattern: /NOPERM|user executing the script/,
     problem: "it does not allow the user in AUTH_STORE to run a command that a session needs",
     fix: "grant this user the commands listed in docs/clusters.md, and try again",
-    isPermanent: true,
-  },
-  {
-    pattern: /ERR DB index/,
-    problem: "it has no database with the number in AUTH_STORE",
-    fix: "correct the number at the end of AUTH_STORE, such as /0, and try again",
-    isPermanent: true,
-  },
-  {
-    pattern: /WRONGTYPE/,
-    problem: "a key of this session belongs to another program",
-    fix: (keys) => `delete ${keys.join(" and ")} on the server, then log in again`,
     isPermanent: true,
   },
   {
@@ -180,7 +166,7 @@ export function notRedis(cause?: unknown): Unreachable {
  * Explains an error of the client. The client's own message is not shown, because it may contain
  * the address with a password.
  */
-function unreachable(error: unknown, keys: readonly string[]): Unreachable {
+function unreachable(error: unknown): Unreachable {
   if (error instanceof Unreachable) return error;
   const message = error instanceof Error ? error.message : "";
   // An error of the server begins with a word in capital letters.
@@ -192,10 +178,6 @@ function unreachable(error: unknown, keys: readonly string[]): Unreachable {
     return isKnown ? new Unreachable(words, details) : notRedis(error);
   }
   const known = KNOWN.find(({ pattern }) => pattern.test(message));
-  if (known) {
-    const { fix } = known;
-    const details = { ...known, fix: typeof fix === "function" ? fix(keys) : fix };
-    return new Unreachable(known.problem, details);
-  }
+  if (known) return new Unreachable(known.problem, known);
   return new Unreachable(`it returned the error ${name}`, { fix: CHECK_SERVER });
 }

@@ -5,9 +5,9 @@ import { dialectOf } from "../settings/endpoint.ts";
 import { checkOptions } from "../errors/arguments.ts";
 import type { SessionStore } from "../settings/session_store.ts";
 import { OPTION_TYPES, type SessionOptions } from "../settings/options.ts";
-import { refuseRemoved } from "../settings/removed.ts";
+import { refuseTokenCommand } from "../settings/removed.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { ConfigError, typeError } from "../errors/errors.ts";
+import { ConfigError } from "../errors/errors.ts";
 import type { Issuer } from "./stored_tokens.ts";
 
 /**
@@ -35,13 +35,10 @@ export class Configuration {
     private resolved?: Settings,
     replaced: Partial<World> = {},
   ) {
-    refuseRemoved("option", (name) => Reflect.get(Object(options), name) !== undefined);
+    const removed = "tokenCommand";
+    refuseTokenCommand(removed, Reflect.get(Object(options), removed));
     checkOptions(caller, options, OPTION_TYPES);
-    const { exportEnv = "none", store } = options;
-    const methods = typeof store === "object" ? [store.read, store.lock] : [];
-    if (methods.some((method) => typeof method !== "function")) {
-      throw typeError(`${caller} takes an object with read() and lock() as "store"`);
-    }
+    const { exportEnv = "none" } = options;
     if (!["access", "both", "none"].includes(exportEnv)) {
       throw new ConfigError(
         "INVALID_SETTING",
@@ -61,7 +58,8 @@ export class Configuration {
     if (this.resolved === undefined) {
       this.resolved = resolveSettings(this.options, this.isDefault);
       this.world.log = logTo(this.options.log);
-      this.#logSettings(this.resolved);
+      const { envFile: file, file: { exists }, origins } = this.resolved;
+      this.world.log?.({ event: "settings", ...(file !== undefined && { file }), exists, origins });
     }
     return this.resolved;
   }
@@ -99,22 +97,10 @@ export class Configuration {
    * The path of the `.env` changes only if the file does not exist.
    */
   reread(): Configuration {
-    const settings = resolveSettings(this.options, this.isDefault, this.settings);
-    const next = this.#with(this.options, settings);
-    next.#logSettings(settings, this.world.log && this.resolved);
-    return next;
-  }
-
-  /** Logs where the settings came from, unless nothing has changed since `earlier`. */
-  #logSettings(settings: Settings, earlier?: Settings): void {
-    const { log } = this.world;
-    if (log === undefined) return;
-    const { envFile, file: { exists }, origins } = settings;
-    const isSame = earlier?.file.exists === exists &&
-      JSON.stringify(earlier.origins) === JSON.stringify(origins);
-    if (!isSame) {
-      log({ event: "settings", ...(envFile !== undefined && { file: envFile }), exists, origins });
-    }
+    return this.#with(
+      this.options,
+      resolveSettings(this.options, this.isDefault, this.settings),
+    );
   }
 
   /**

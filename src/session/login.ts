@@ -10,7 +10,6 @@ import type { World } from "../platform/world.ts";
 import { Questions } from "../platform/prompt.ts";
 import { oddityOf, Secret } from "../platform/secret.ts";
 import type { Configuration } from "./configuration.ts";
-import { offsetByIssue } from "./provider_clock.ts";
 import { ENDPOINT_NAMES, type SettingName, VARIABLES } from "../settings/options.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { apiHosts } from "../settings/trust.ts";
@@ -78,27 +77,27 @@ export function checkLoginOptions(options: LoginOptions): void {
 /**
  * Obtains tokens according to the options and settings. Does not change the session.
  *
- * @param clockOffsetMs The provider's clock minus this machine's, in milliseconds, if an earlier
- * response showed it.
  * @param support Absent for a trial, which shows nothing and saves nothing.
  */
 export async function obtainTokens(
   configuration: Configuration,
   options: LoginOptions,
   signal: AbortSignal | undefined,
-  clockOffsetMs?: number,
   support?: LoginSupport,
 ): Promise<LoginResult> {
   const { world, settings: { portalText } } = configuration;
   checkTokenFile(configuration.settings);
   const { strategy = "auto", portalToken, username, password, onChallenge } = options;
-  const readPortal = (text: string) => portalResult(text, world, clockOffsetMs, portalText);
+  const readPortal = (text: string) => portalResult(text, world, portalText);
   if (portalToken !== undefined) return readPortal(portalToken);
 
   const questions = new Questions(world);
   const hidden = { secret: true, signal, notes: portalNotes(configuration.settings) };
   if (strategy === "portal") {
-    const next: Fix = ["run ", { call: "login", options: { portalToken: true } }];
+    const next: Fix = [{
+      inProgram: "run login({ portalToken }) with the string from the portal",
+      inTerminal: "pipe the string from the portal to the command, with --stdin",
+    }];
     return readPortal(await questions.need(PORTAL_QUESTION, next, hidden));
   }
 
@@ -174,11 +173,7 @@ async function askFirst(
       return readPortal(answer);
     } catch (error) {
       // Many users type their user name at this prompt, so the prompt is repeated.
-      if (!(error instanceof ConfigError)) throw error;
-      if (tries === MAX_TRIES) {
-        const instead = "press Enter at the first prompt for user name and password";
-        throw new ConfigError(error.code, error.problem, `${error.fix}, or ${instead}`);
-      }
+      if (!(error instanceof ConfigError) || tries === MAX_TRIES) throw error;
       question = `${error.problem}.\n${FIRST_QUESTION}`;
     }
   }
@@ -287,12 +282,11 @@ function namedBy(settings: Settings, names: readonly SettingName[]): string[] {
 function portalResult(
   text: string,
   world: World,
-  knownOffsetMs: number | undefined,
   portal: string | undefined,
 ): LoginResult {
   const token = readPortalToken(text, { address: portal });
   const claims = readClaims(token);
-  const { exp, iat, tokenUse } = claims;
+  const { exp, tokenUse } = claims;
   if (tokenUse !== undefined && tokenUse !== "access") {
     throw portalTokenError(
       "Cannot log in: this is not an access token but another token of the same user",
@@ -300,8 +294,7 @@ function portalResult(
     );
   }
   const now = world.now();
-  const clockOffsetMs = knownOffsetMs ?? offsetByIssue(iat, now);
-  const expiresAt = exp === undefined ? undefined : exp * 1_000 - (clockOffsetMs ?? 0);
+  const expiresAt = exp === undefined ? undefined : exp * 1_000;
   if (expiresAt !== undefined && expiresAt <= now) {
     const ago = durationText(now - expiresAt);
     throw new ConfigError(
@@ -311,9 +304,5 @@ function portalResult(
     );
   }
   const parts = { accessToken: new Secret(token), expiresAt, source: "portal", claims } as const;
-  return {
-    tokens: makeTokens(parts, world),
-    clockOffsetMs,
-    notices: { DEVICE_NOT_CONFIRMED: undefined },
-  };
+  return { tokens: makeTokens(parts, world), notices: {} };
 }

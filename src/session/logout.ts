@@ -72,10 +72,9 @@ export async function finishLogout(
     givenUp,
   );
   if (problem) {
-    const here = `the session has ended here${missed ? `, but ${missed}` : ""}`;
     throw new ConfigError(
       problem.code,
-      `${problem.problem} (${here}; ${place} may still contain its tokens)`,
+      `${problem.problem} (the session has ended here; ${place} may still contain its tokens)`,
       problem.fix,
       problem.cause,
     );

@@ -1,16 +1,9 @@
-import { type AuthError, type ConfigError, sentenceOf } from "../errors/errors.ts";
+import type { AuthError, ConfigError } from "../errors/errors.ts";
 import type { Secret } from "../platform/secret.ts";
 import { makeTokens, sameAccess, type Tokens } from "../provider/tokens.ts";
 import { clearTokens, firstTokens, showTokens, withdrawTokens } from "./environment_mirror.ts";
 import { clockAdvice } from "./provider_clock.ts";
-import {
-  type Ending,
-  next,
-  type SessionEvent,
-  type SessionState,
-  stateOf,
-  tokensOf,
-} from "./state.ts";
+import { next, type SessionEvent, type SessionState, stateOf, tokensOf } from "./state.ts";
 import {
   isOtherPrograms,
   linesOf,
@@ -19,13 +12,7 @@ import {
   sameLines,
   textOf,
 } from "./stored_tokens.ts";
-import {
-  type Lines,
-  type Lock,
-  placeText,
-  type StoredSession,
-  type Vault,
-} from "./vaults/vault.ts";
+import type { Lines, Lock, StoredSession, Vault } from "./vaults/vault.ts";
 import { accountOf } from "./whose.ts";
 import { whyNot } from "./why_not.ts";
 
@@ -51,11 +38,6 @@ export class Memory {
    * lines that are read afterwards are older than the tokens.
    */
   #isAhead = false;
-  /**
-   * The provider's clock minus this machine's, in milliseconds; `undefined` until a response shows
-   * the provider's time.
-   */
-  clockOffsetMs: number | undefined;
 
   constructor(private readonly session: StoredSession, private readonly vault: () => Vault) {}
 
@@ -105,7 +87,7 @@ export class Memory {
     if (isAhead) return;
     const tokens = this.#tokensIn(lines);
     this.session.notices.set({ NOT_SAVED: undefined });
-    this.apply({ kind: "written elsewhere", tokens, because: this.#endedElsewhere() });
+    this.apply({ kind: "written elsewhere", tokens });
   }
 
   /**
@@ -152,8 +134,7 @@ export class Memory {
 
   /** Records the difference between the provider's clock and this machine's, in milliseconds. */
   learnClock(offsetMs: number | undefined): void {
-    if (offsetMs === undefined || Number.isNaN(offsetMs)) return;
-    this.clockOffsetMs = offsetMs;
+    if (offsetMs === undefined) return;
     this.session.notices.set({ CLOCK: clockAdvice(offsetMs) });
   }
 
@@ -192,16 +173,6 @@ export class Memory {
     const { parts, note } = readStored(lines, isFile ? "file" : "store", issuer, names);
     notices.set({ STORED_IGNORED: note });
     return parts && makeTokens(parts, world);
-  }
-
-  #endedElsewhere(): Ending {
-    const ignored = this.session.notices.get("STORED_IGNORED");
-    const place = placeText(this.vault().place) ?? "the store";
-    const problem = ignored === undefined
-      ? "There is no session any more: it was ended outside this process, by a logout or by " +
-        `removing its lines from ${place}`
-      : `There is no session (${sentenceOf(ignored)})`;
-    return { code: "NO_SESSION", problem, fix: ["run ", { call: "login" }] };
   }
 }
 

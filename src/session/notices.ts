@@ -12,7 +12,6 @@ export type NoticeCode =
   | "REFRESH_FAILED"
   | "NOT_REVOKED"
   | "CLOCK"
-  | "DEVICE_NOT_CONFIRMED"
   | "OLD_PASSWORD"
   | "PORTAL_TOKEN"
   | "STORE_AWAY"
@@ -28,7 +27,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   FILE_IS_OPEN:
     "Other users of this computer can read the .env, because its disk cannot make the file private.",
   STORED_IGNORED:
-    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used. Or other processes will not use this session.",
+    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
   ENVIRONMENT_IGNORED:
     "The environment contains tokens of another account or app client; they are not used.",
   SETTING:
@@ -38,8 +37,6 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   NOT_REVOKED:
     "The logout removed the tokens from this computer, but the provider did not end the session, or not on all devices.",
   CLOCK: "This computer's clock differs from the provider's by more than a minute.",
-  DEVICE_NOT_CONFIRMED:
-    "The provider did not register this device, so the session may not be refreshable.",
   OLD_PASSWORD:
     "The settings still contain the password from before it was changed during the login.",
   PORTAL_TOKEN: "A token from the portal cannot be refreshed: copy a new one before it expires.",

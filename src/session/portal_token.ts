@@ -3,9 +3,6 @@ import { ConfigError, typeError } from "../errors/errors.ts";
 import { unseen } from "../errors/escape.ts";
 import { isJwt } from "../platform/claims.ts";
 
-/** Maximum length of the text, in characters. A token has a few thousand. */
-const MAX_LENGTH = 1_048_576;
-
 /** Minimum length of a token that is not a JWT. Shorter text is more likely to be a word. */
 export const SHORTEST_OPAQUE_TOKEN = 20;
 
@@ -23,8 +20,8 @@ const WRAPPING = /^[\s"'`“”‘’«»]+|(?<![\s"'`“”‘’«»])[\s"'`�
  *
  * @param text The portal string. Only a JWT may lack the leading `bearer `.
  * @throws {TypeError} If the argument is not a string.
- * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is empty, is longer than 1 048 576
- *   characters, or is not a portal string. The message describes the text but never quotes it.
+ * @throws {ConfigError} `INVALID_PORTAL_TOKEN` if the text is empty or is not a portal string. The
+ *   message describes the text but never quotes it.
  *
  * @example
  * ```ts
@@ -61,14 +58,7 @@ export function readPortalToken(
   if (typeof text !== "string") {
     throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
   }
-  if (text.length > MAX_LENGTH) {
-    throw refusal(
-      `the text is too large: ${text.length} characters, and the limit is ${MAX_LENGTH}`,
-    );
-  }
-  // deno-lint-ignore no-control-regex -- most texts are ASCII, for which the search would be slow
-  const seen = /[^\x00-\x7f]/.test(text) ? text.replace(unseen(), " ") : text;
-  const given = seen.replace(WRAPPING, "");
+  const given = text.replace(unseen(), " ").replace(WRAPPING, "");
   const rest = given.replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "");
   const token = rest.split(/[\r\n]+/).map((line) => line.trim()).join("");
   if (token === "") throw refusal("the text is empty");

@@ -15,15 +15,3 @@ export function clockAdvice(offsetMs: number): Advice | undefined {
     fix: "correct the clock",
   };
 }
-
-/**
- * How far the provider's clock is ahead of this machine's, in milliseconds; `undefined` unless
- * the token was issued in the future by this machine's clock.
- *
- * @param iat When the token was issued, by the provider's clock, in seconds since 1970.
- * @param now The time by this machine's wall clock, in milliseconds since 1970.
- */
-export function offsetByIssue(iat: number | undefined, now: number): number | undefined {
-  const aheadMs = (iat ?? 0) * 1_000 - now;
-  return aheadMs > TOLERANCE_MS ? aheadMs : undefined;
-}

@@ -33,11 +33,7 @@ export type SessionEvent =
   | { readonly kind: "login"; readonly tokens: Tokens }
   | { readonly kind: "logout" }
   /** Another process wrote to the store. */
-  | {
-    readonly kind: "written elsewhere";
-    readonly tokens: Tokens | undefined;
-    readonly because: Ending;
-  }
+  | { readonly kind: "written elsewhere"; readonly tokens: Tokens | undefined }
   | { readonly kind: "refreshed"; readonly tokens: Tokens }
   /**
    * The provider refused the refresh token for good; or had refused it before the API rejected the
@@ -74,7 +70,7 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
         const isSame = now.kind !== "none" && sameAccess(now.tokens, event.tokens);
         return stateOf(event.tokens, isSame && now.rejected);
       }
-      return now.kind === "none" ? now : { kind: "none", because: event.because };
+      return now.kind === "none" ? now : { kind: "none" };
     case "refused": {
       const { held, because, isValid } = event;
       if (now.kind === "none" || !sameRefresh(now.tokens, held)) return now;

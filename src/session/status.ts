@@ -4,11 +4,9 @@ import type { Advice } from "../errors/advice.ts";
 import { sentenceOf } from "../errors/errors.ts";
 import { type SessionState, tokensOf } from "./state.ts";
 import type { Place } from "./vaults/vault.ts";
-import { ENV_FILE_VARIABLE } from "../settings/options.ts";
-import type { Settings } from "../settings/settings.ts";
 import { mayUseVariable } from "../platform/environment.ts";
 import type { Clocks } from "../platform/world.ts";
-import { accountOf, isNamedIn } from "./whose.ts";
+import { accountOf } from "./whose.ts";
 import { REFRESH_DAYS, remainingMs, type Tokens } from "../provider/tokens.ts";
 import { durationText } from "../errors/amounts.ts";
 
@@ -175,13 +173,10 @@ function noticesOf(
     ...settings.notes,
     isDefault && !mayUseVariable("AUTH_URL") ? ENVIRONMENT_UNREADABLE : undefined,
   ].filter((each) => each !== undefined);
-  const tokens = tokensOf(state);
-  const stored = tokens && onlyHere(settings, tokens);
   const portal = portalAdvice(configuration, state);
   return [
     ...settingsAdvice.map((advice) => noticeOf("SETTING", advice)),
     ...notices.all,
-    ...(stored ? [noticeOf("STORED_IGNORED", stored)] : []),
     ...(portal ? [noticeOf("PORTAL_TOKEN", portal)] : []),
   ];
 }
@@ -190,21 +185,6 @@ const ENVIRONMENT_UNREADABLE: Advice = {
   problem: "the environment could not be read",
   fix: "to use the settings in the environment, run with --allow-env",
 };
-
-/** Warns that no other process will use the session that this process keeps in the `.env`. */
-function onlyHere(
-  { tokenFile, trust: { user } }: Settings,
-  { claims, source }: Tokens,
-): Advice | undefined {
-  // Tokens from the environment are not in the file.
-  if (source === "environment" || tokenFile === undefined) return undefined;
-  if (user === undefined || isNamedIn(claims, user)) return undefined;
-  return {
-    problem: "the token does not name the user in USERNAME, so other processes do not use the " +
-      "session in the .env",
-    fix: `set ${ENV_FILE_VARIABLE} to the file`,
-  };
-}
 
 /** Says how long a portal token can still be used. */
 function portalAdvice(

@@ -34,9 +34,6 @@ export function isBeingWritten({ exists, text }: EnvSnapshot): boolean {
   return exists && text === "";
 }
 
-/** How often an edit starts again because an editor saved the file at the same time. */
-const MAX_RESTARTS = 4;
-
 /**
  * Reads a `.env`. A missing file counts as empty. If the file cannot be read, the result has a
  * `problem`; no error is thrown.
@@ -167,7 +164,7 @@ export async function updateEnvFile(
     const real = target ?? targetOf(path);
     let known = before === undefined || before.problem ? readCurrent(real) : before;
     let mustSave = false;
-    for (let restarts = 0;; restarts++) {
+    while (true) {
       const { text = "", mode } = known;
       const edited = editEnvText(text === "" ? template : text, changes);
       if (typeof edited !== "string") {
@@ -182,11 +179,11 @@ export async function updateEnvFile(
       const next = edited === "" ? "\n" : edited;
       // An editor does not take the lock. If an editor saved the file in the meantime, the new text
       // is edited instead of overwritten.
-      const isWanted = () => mustSave || readCurrent(real, known).text === text;
+      const isWanted = () => mustSave || readCurrent(real).text === text;
       if (await replaceFile(real, next, locked, isWanted)) return mode;
       const now = await readSettledEnvFile(real);
       if (now.problem) throw now.problem;
-      mustSave = isBeingWritten(now) || restarts >= MAX_RESTARTS - 1;
+      mustSave = isBeingWritten(now);
       // If the file stays empty, the earlier text is saved.
       if (isBeingWritten(now)) continue;
       if (now.exists && accept?.(now.values) === false) return now.mode;
@@ -222,9 +219,6 @@ export function grantsOthers(mode: number | null | undefined): boolean {
   return Deno.build.os !== "windows" && ((mode ?? 0) & 0o077) !== 0;
 }
 
-const MEMORY_ONLY =
-  "; or set envFile: false (AUTH_ENV_FILE=false) to keep the session in memory only";
-
 /**
  * Returns the error for a missing permission to write a file; `undefined` if Deno grants it. Deno
  * may prompt at this point, so that no password is sent for a session that cannot be saved.
@@ -233,7 +227,7 @@ export function missingFilePermission(path: string): ConfigError | undefined {
   const folder = foldersOf(path).at(-1) ?? path;
   const { state } = Deno.permissions.requestSync({ name: "write", path: folder });
   if (state === "granted") return undefined;
-  return missingFolderPermission(`keep the session in ${path}`, path, ["write"], MEMORY_ONLY);
+  return missingFolderPermission(`keep the session in ${path}`, path, ["write"]);
 }
 
 /**
@@ -251,20 +245,11 @@ function regularFile(path: string): Deno.FileInfo | undefined {
 }
 
 function unusable(path: string, why: string): ConfigError {
-  return new ConfigError(
-    "ENV_FILE",
-    `Cannot use ${path}: ${why}`,
-    [{
-      inProgram:
-        "set envFile (AUTH_ENV_FILE) to another file, or keep the session in memory only " +
-        "with envFile: false (AUTH_ENV_FILE=false)",
-      inTerminal: "move it away, or pass another file with --env-file",
-    }],
-  );
+  const fix = "set AUTH_ENV_FILE (envFile) to another file";
+  return new ConfigError("ENV_FILE", `Cannot use ${path}: ${why}`, fix);
 }
 
-/** @param before An earlier snapshot. Its values are used again if the text is the same. */
-function readCurrent(path: string, before?: EnvSnapshot): EnvSnapshot {
+function readCurrent(path: string): EnvSnapshot {
   const info = regularFile(path);
   // The file may be removed after the check.
   const bytes = info && unlessMissing(() => Deno.readFileSync(path));
@@ -277,8 +262,7 @@ function readCurrent(path: string, before?: EnvSnapshot): EnvSnapshot {
       "save it as UTF-8 in an editor",
     );
   }
-  const values = before?.exists && text === before.text ? before.values : parseEnvText(text);
-  return { exists: true, values, text, mode: info?.mode ?? undefined };
+  return { exists: true, values: parseEnvText(text), text, mode: info?.mode ?? undefined };
 }
 
 function asConfigError(verb: "read" | "write", path: string, error: unknown): ConfigError {
@@ -286,7 +270,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   throwIfBug(error);
   if (error instanceof Deno.errors.NotCapable) {
     const names = verb === "read" ? ["read"] as const : undefined;
-    return missingFolderPermission(`${verb} ${path}`, path, names, MEMORY_ONLY);
+    return missingFolderPermission(`${verb} ${path}`, path, names);
   }
   const { reason, fix } = systemFault(error);
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
@@ -307,14 +291,8 @@ function systemFault(error: unknown): { readonly reason: string; readonly fix: s
       fix: "close the file in that program, or make it writable",
     };
   }
-  if (error instanceof Deno.errors.NotFound) {
-    return {
-      reason: "its folder does not exist",
-      fix: "create that folder, or choose another file",
-    };
-  }
-  const reason = error instanceof Deno.errors.PermissionDenied
-    ? "the system denies access"
-    : systemWords(error) ?? "the system refused it";
-  return { reason, fix: "check the path and its owner, or set AUTH_ENV_FILE to another file" };
+  return {
+    reason: systemWords(error) ?? "the system refused it",
+    fix: "check the path, its folder and its owner, or set AUTH_ENV_FILE to another file",
+  };
 }

@@ -1,4 +1,5 @@
-import { ConfigError, throwIfBug } from "../errors/errors.ts";
+import type { Advice } from "../errors/advice.ts";
+import { ConfigError } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
 import { infoAt, mayRead } from "../files/file_info.ts";
 import {
@@ -10,6 +11,7 @@ import {
   pathOfUrl,
   workingFolder,
 } from "../files/paths.ts";
+import { ENV_FILE_VARIABLE } from "./options.ts";
 
 /** The `.env` to use: the file that the user named, the nearest `.env`, or the user's own file. */
 export interface EnvLocation {
@@ -45,13 +47,7 @@ export function namedEnvFile(name: string | URL | false): EnvLocation {
     searched: [],
   });
   if (name === false || name === "false") return named(undefined);
-  try {
-    return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
-  } catch (error) {
-    throwIfBug(error);
-    // Only a relative path needs the working folder.
-    throw folderRemoved();
-  }
+  return named(pathOfUrl(name) ?? filePath(fileUrl(String(name))));
 }
 
 /**
@@ -70,14 +66,6 @@ export function checkEnvFileName(name: string | URL | false): void {
   );
 }
 
-function folderRemoved(): ConfigError {
-  return new ConfigError(
-    "ENV_FILE",
-    "Cannot look for the .env: the working folder was removed",
-    "change to another folder, or set AUTH_ENV_FILE (envFile) to the absolute path of the file",
-  );
-}
-
 /**
  * Locates the nearest `.env` from the working folder up to the project root (the folder with `.git`
  * or `deno.json`). If there is no such root, only the working folder is searched. A file of another
@@ -87,14 +75,20 @@ function folderRemoved(): ConfigError {
  */
 export function nearestEnvFile(): EnvLocation {
   const here = workingFolder();
-  if (here === undefined) throw folderRemoved();
+  if (here === undefined) {
+    throw new ConfigError(
+      "ENV_FILE",
+      "Cannot look for the .env: the working folder was removed",
+      "change to another folder, or set AUTH_ENV_FILE (envFile) to the absolute path of the file",
+    );
+  }
   const foreign: string[] = [];
   const searched: string[] = [];
   for (const folder of foldersUpToRoot(here)) {
     searched.push(folder);
     const path = `${folder}.env`;
     const info = infoAt(path);
-    if (info === undefined || (info.isDirectory && folder !== here)) continue;
+    if (info === undefined || info.isDirectory) continue;
     if (!isOfAnotherUser(info)) {
       return { path, foreign, kind: path === ownEnvFile() ? "own" : "found", searched };
     }
@@ -177,6 +171,22 @@ function isProjectRoot(folder: string): boolean {
 /** Whether a file belongs to another user. Windows does not provide this information. */
 export function isOfAnotherUser({ uid }: Deno.FileInfo): boolean {
   return uid !== null && uid !== ownUid();
+}
+
+/**
+ * Says why a `.env` is ignored: it belongs to another user, or the permission to find out is
+ * missing.
+ */
+export function whyIgnored(path: string): Advice & { readonly fix: string } {
+  const fix = `set ${ENV_FILE_VARIABLE} to the file that you want to use`;
+  if (ownUid() !== undefined) {
+    return { problem: `${path} belongs to another user and is ignored`, fix };
+  }
+  const flag = "--allow-read=.";
+  return {
+    problem: `${path} is ignored, because it may belong to another user: ${flag} is missing`,
+    fix: `add ${flag} to the command, or ${fix}`,
+  };
 }
 
 /**

@@ -244,8 +244,8 @@ export const OPTION_TYPES: Readonly<Record<string, readonly string[]>> = {
   ...OTHER_TYPES,
 };
 
-/** Returns the address of a portal for use in a link; `undefined` if the text is not suitable. */
-export function portalAddress(text: string): string | undefined {
+/** Returns an address that may receive a secret; `undefined` if the text is not one. */
+export function safeAddress(text: string): string | undefined {
   const url = URL.parse(text);
   return url && isSafeTransport(url) && url.username + url.password === "" ? url.href : undefined;
 }

@@ -5,7 +5,7 @@
 import { systemWords } from "../errors/cause.ts";
 import { ConfigError, throwIfBug } from "../errors/errors.ts";
 import { environment } from "../platform/environment.ts";
-import { missingFolderPermission } from "../files/file_info.ts";
+import { infoAt } from "../files/file_info.ts";
 import { SETTING_NAMES, SETTING_RULES, type SettingName, VARIABLES } from "./options.ts";
 import { utf8Text, whyUnreadable } from "./text_file.ts";
 
@@ -23,9 +23,14 @@ export function variableOf(name: SettingName): string {
   return SETTING_RULES[name].secret && environment(inFile) ? inFile : VARIABLES[name];
 }
 
-/** The files with secrets that the environment specifies. */
+/**
+ * The files with secrets that the environment specifies. A text that is not the path of a file may
+ * be a password that was set in the wrong variable, and must not be shown.
+ */
 export function secretFiles(): string[] {
-  return FILE_VARIABLES.flatMap((variable) => environment(variable) || []);
+  return FILE_VARIABLES.flatMap((variable) => environment(variable) || []).filter((path) =>
+    infoAt(path)
+  );
 }
 
 /**
@@ -67,7 +72,11 @@ function secretIn(path: string, variable: string): string {
     if (error instanceof ConfigError) throw error;
     throwIfBug(error);
     if (error instanceof Deno.errors.NotCapable) {
-      throw missingFolderPermission(`read the file in ${variable}`, path, ["read"]);
+      throw new ConfigError(
+        "PERMISSION",
+        `Cannot read the file in ${variable}: the permission is missing`,
+        "add its folder to --allow-read",
+      );
     }
     throw refusal(systemWords(error) ?? "the system refused it");
   }

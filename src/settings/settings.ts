@@ -10,6 +10,7 @@ import {
   namedEnvFile,
   nearestEnvFile,
   orOwnFile,
+  whyIgnored,
 } from "./env_location.ts";
 import { type EnvSnapshot, isBeingWritten, readEnvFile } from "./env_file.ts";
 import { endpointText } from "./endpoint.ts";
@@ -20,9 +21,9 @@ import {
   ENDPOINT_NAMES,
   ENV_FILE_VARIABLE,
   parseTimeout,
-  portalAddress,
   portalText,
   type ProviderDialect,
+  safeAddress,
   type SecretName,
   type SessionOptions,
   SETTING_NAMES,
@@ -34,7 +35,7 @@ import {
 import { environment } from "../platform/environment.ts";
 import { displayPath } from "../files/paths.ts";
 import { Secret, withoutOuterBreaks } from "../platform/secret.ts";
-import { refuseRemoved } from "./removed.ts";
+import { refuseTokenCommand } from "./removed.ts";
 import { FILE_VARIABLES, settingInEnvironment, variableOf } from "./secret_file.ts";
 import { type FoundSetting, isChosen, type Trust, trustIn } from "./trust.ts";
 
@@ -64,10 +65,7 @@ export class Settings {
     readonly ownDialect: ProviderDialect | undefined,
     readonly isLent: boolean,
   ) {
-    this.foreignFiles = location.foreign.map((path) => ({
-      problem: `${path} belongs to another user and is ignored`,
-      fix: `set ${ENV_FILE_VARIABLE} to the file that you want to use`,
-    }));
+    this.foreignFiles = location.foreign.map(whyIgnored);
   }
 
   /** Absolute path of the `.env`; `undefined` for memory only. */
@@ -124,7 +122,7 @@ export class Settings {
 
   /** The address of the portal; `undefined` if the setting is not set or must not become a link. */
   get portalUrl(): string | undefined {
-    return portalAddress(this.text("portalUrl") ?? "");
+    return safeAddress(this.text("portalUrl") ?? "");
   }
 
   /** The address of the portal for a sentence. */
@@ -181,10 +179,25 @@ export class Settings {
   }
 
   /**
-   * The user name or the password, if the environment contains only one of the two. One without the
-   * other is not used.
+   * The user name or the password, if the environment contains only one of the two, which is not
+   * used without the other.
    */
-  get unusedHalf(): "username" | "password" | undefined {
+  get unusedHalf(): Advice & { readonly name: "username" | "password" } | undefined {
+    const name = this.#unusedName();
+    if (name === undefined) return undefined;
+    const other = name === "username" ? "password" : "username";
+    const isPassedOn = name === "username" && this.found.has(other);
+    return {
+      name,
+      problem: `the environment has ${variableOf(name)}, which is used only together with ` +
+        VARIABLES[other],
+      fix: isPassedOn
+        ? [{ inProgram: "pass it as an option", inTerminal: "pass it with --username" }]
+        : `also set ${VARIABLES[other]} in the environment`,
+    };
+  }
+
+  #unusedName(): "username" | "password" | undefined {
     const username = environment(VARIABLES.username);
     const hasPassword = Boolean(environment(variableOf("password")));
     if (Boolean(username) === hasPassword) return undefined;
@@ -214,7 +227,8 @@ export function resolveSettings(
   isDefault: boolean,
   earlier?: Settings,
 ): Settings {
-  if (isDefault) refuseRemoved("variable", (name) => Boolean(environment(name)));
+  const removed = "AUTH_TOKEN_COMMAND";
+  if (isDefault) refuseTokenCommand(removed, environment(removed));
   const location = earlier ? locatedAgain(earlier.location) : locate(options, isDefault);
   const now = location.path === undefined ? NO_FILE : readEnvFile(location.path);
   const file = earlier && isBeingWritten(now) ? earlier.file : now;

@@ -6,26 +6,13 @@ import type { Settings } from "./settings.ts";
 
 /** Returns all suggestions. */
 export function suggestionsOn(settings: Settings): Advice[] {
-  return [...halfPair(settings), ...misspelled(settings)];
+  const { unusedHalf } = settings;
+  return [...(unusedHalf ? [unusedHalf] : []), ...misspelled(settings)];
 }
 
 /** Returns the lines that were probably meant as settings. */
 export function misspelled(settings: Settings): Advice[] {
   return [...cutValues(settings), ...nearNames(settings), ...colonLines(settings)];
-}
-
-function halfPair(settings: Settings): Advice[] {
-  const { unusedHalf: set } = settings;
-  if (set === undefined) return [];
-  const other = set === "username" ? "password" : "username";
-  const isOnlyOne = settings.origin(other) !== undefined;
-  return [{
-    problem: `the environment has ${VARIABLES[set]}, which is used only together with ` +
-      VARIABLES[other],
-    fix: isOnlyOne && set === "username"
-      ? [{ inProgram: "pass it as an option", inTerminal: "pass it with --username" }]
-      : `also set ${VARIABLES[other]} in the environment`,
-  }];
 }
 
 /**

@@ -10,11 +10,8 @@ const MAX_BYTES = 1_048_576;
  * Returns the reason why a file cannot be read as a small text; `undefined` if it can. Check a file
  * before it is opened: opening a pipe can block forever.
  */
-export function whyUnreadable(
-  { isDirectory, isFile, size }: Deno.FileInfo,
-): string | undefined {
-  if (isDirectory) return "it is a folder";
-  if (!isFile) return "it is a device, pipe or socket, not a regular file";
+export function whyUnreadable({ isFile, size }: Deno.FileInfo): string | undefined {
+  if (!isFile) return "it is not a regular file";
   if (size > MAX_BYTES) return `it is too large: ${size} bytes, with a limit of ${MAX_BYTES}`;
   return undefined;
 }

@@ -238,6 +238,11 @@ const repeated: [what: string, echo: (token: string) => string, body: unknown][]
   ["as a JSON number", () => '{"sig":1234567890}', '{"sig":[secret]}'],
   ["in plain text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
   ["from a header or the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],
+  [
+    "at the end of what an error contains",
+    (token) => "x".repeat(65_500) + token,
+    "x".repeat(65_500) + "[secret]",
+  ],
   ["in base64", (token) => JSON.stringify(["bad day", `Basic ${btoa(token)}`]), [
     "bad day",
     "Basic [secret]",

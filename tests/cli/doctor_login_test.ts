@@ -71,13 +71,6 @@ Deno.test("doctor({ login: true }) detects a pool that requires a device key but
   assertNotMatch(fix, /login\(\)|force/);
 });
 
-const DEVICE = {
-  AccessToken: jwt({}),
-  RefreshToken: "a-refresh-token",
-  ExpiresIn: 1_800,
-  NewDeviceMetadata: { DeviceKey: "k-1", DeviceGroupKey: "g" },
-};
-
 /** The responses of a provider to each operation after the login, and the diagnosis. */
 const PROVIDERS: [
   what: string,
@@ -85,15 +78,6 @@ const PROVIDERS: [
   respond: (flow: string) => Response,
   found: [name: string, level: "ok" | "warn" | "fail", message: RegExp, fix?: RegExp][],
 ][] = [
-  [
-    "a device that was not confirmed",
-    DEVICE,
-    (flow) =>
-      flow === "ConfirmDevice"
-        ? errorAnswer("InvalidParameterException", "no such device")
-        : tokenAnswer(DEVICE),
-    [["login", "ok", /accepts/], ["device", "warn", /did not confirm this device/]],
-  ],
   [
     "a throttled refresh",
     undefined,

@@ -127,7 +127,7 @@ Deno.test("the .env check reports what is wrong with the file", () =>
     assertCheck(await look(), ".env", "fail", /not UTF-8/, /save it as UTF-8/);
     await Deno.remove(envFile);
     await Deno.mkdir(envFile);
-    assertCheck(await look(), ".env", "fail", /is a folder/, /./);
+    assertCheck(await look(), ".env", "fail", /not a regular file/, /./);
   }));
 
 Deno.test({
@@ -179,7 +179,7 @@ for (const [lines, level] of IGNORING) {
       assertNone(await diagnosisOf({ ...SETTINGS, envFile }), "version control");
       await Deno.mkdir(`${folder}/.git`);
       const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-      const fix = level === "warn" ? /^add the lines \.env\* and .* to \.gitignore$/ : undefined;
+      const fix = level === "warn" ? /^add \.env\* and .* to \.gitignore$/ : undefined;
       assertCheck(diagnosis, "version control", level, /\.gitignore/, fix);
       await Deno.writeTextFile(`${folder}/project/.gitignore`, ".env*");
       assertCheck(await diagnosisOf({ ...SETTINGS, envFile }), "version control", "ok", /covers/);

@@ -69,7 +69,7 @@ Deno.test("login without a terminal ends with exit status 3 if the provider requ
     assertEquals([code, stdout], [3, ""]);
     assertMatch(
       stderr,
-      /SMS_MFA: Code that was sent by SMS to \+\*{7}0100\); run platform-auth login where it can prompt, in a terminal \(help/,
+      /SMS_MFA: Code that was sent by SMS to \+\*{7}0100\); run platform-auth login in a terminal and answer its prompt/,
     );
     const json = await world.run(["login", "--json"]);
     assertEquals([json.code, JSON.parse(json.stderr).error.code], [3, "CHALLENGE_REQUIRED"]);

@@ -25,12 +25,31 @@ Deno.test("quoted() makes one short line without control characters", () => {
   assertEquals(quoted("x".repeat(1_000_000), []), `${"x".repeat(160)}…`);
 });
 
-const SECRETS = [TEXT, `${TEXT}-2`, 'kR7!m "q2\\#L/+z\u00e9', "\ud800 half", "pw12"];
+const SECRETS = [
+  TEXT,
+  `${TEXT}-2`,
+  "?>?>?>",
+  "~(a b)*!",
+  'kR7!m "q2\\#L/+z\u00e9',
+  "\ud800 half",
+  "pw12",
+];
 const FORMS: [string, (secret: string) => string][] = [
   ["as it is", (secret) => secret],
   ["in JSON", (secret) => JSON.stringify(secret).slice(1, -1)],
   ["in a URL", (secret) => encodeURIComponent(secret.toWellFormed())],
+  ["in a URL, with lower-case hex digits", (secret) => {
+    return encodeURIComponent(secret.toWellFormed()).replace(/%../g, (hex) => hex.toLowerCase());
+  }],
+  ["in a URL, with all punctuation encoded", (secret) => {
+    const hex = (mark: string) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`;
+    return encodeURIComponent(secret.toWellFormed()).replace(/[!'()*]/g, hex);
+  }],
+  ["in a form", (secret) => new URLSearchParams({ a: secret }).toString().slice(2)],
   ["in base64", (secret) => new TextEncoder().encode(secret).toBase64().replaceAll("=", "")],
+  ["in base64url", (secret) => {
+    return new TextEncoder().encode(secret).toBase64({ alphabet: "base64url", omitPadding: true });
+  }],
 ];
 for (const [how, form] of FORMS) {
   Deno.test(`quoted() replaces a secret ${how}`, () => {

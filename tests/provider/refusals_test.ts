@@ -92,7 +92,6 @@ const EXAMPLES: readonly Example[] = [
     "NotAuthorizedException",
     "User account has expired, it must be reset by an administrator.",
     "PASSWORD_RESET_REQUIRED",
-    { means: "the account has expired" },
   ],
   [
     "UserLambdaValidationException",
@@ -110,10 +109,13 @@ const EXAMPLES: readonly Example[] = [
     login: "REJECTED",
     refresh: "REJECTED",
     "sign-out": "REJECTED",
-  }, { repeatable: true, means: "a program of your platform that checks each request failed" }],
+  }, {
+    repeatable: true,
+    means: "a rule of your platform, not your settings, refused the request",
+  }],
   ["UnexpectedLambdaException", "", { challenge: "REJECTED" }, {
     repeatable: false,
-    means: "a program of your platform that checks each request failed",
+    means: "a rule of your platform, not your settings, refused the request",
   }],
   ["CodeDeliveryFailureException", "", "REJECTED", {
     means: "the provider could not send the code",
@@ -278,9 +280,8 @@ const SECTIONS = new Map(
 Deno.test("docs/troubleshooting.md quotes each refusal under its code", () => {
   const missing = REFUSALS.flatMap(({ code, names = [], says }) => {
     const section = SECTIONS.get(code) ?? "";
-    const wanted = names.filter((each) => typeof each === "string");
     return [
-      ...wanted.filter((each) => !section.includes(each)).map((each) => `${code}: ${each}`),
+      ...names.filter((each) => !section.includes(each)).map((each) => `${code}: ${each}`),
       ...(says === undefined || says.test(section) ? [] : [`${code}: ${says}`]),
     ];
   });

@@ -6,7 +6,7 @@ import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession } from "../support/canned_session.ts";
 
 const LIFETIMES: [what: string, ExpiresIn: unknown, seconds: number | undefined][] = [
-  ["that is a string of digits", "600", 600],
+  ["of ten minutes", 600, 600],
   ["of the maximum lifetime", 1e9, 1e9],
   ["above the maximum lifetime", 1e9 + 1, undefined],
   ["that is a word", "soon", undefined],
@@ -60,12 +60,12 @@ const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][
   ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
-  ["an empty body", text(""), /empty body/],
+  ["an empty body", text(""), /not complete JSON/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
-  ["a number as the refresh token", NUMBER, /RefreshToken.*string/],
+  ["a number as the refresh token", NUMBER, /RefreshToken must be visible ASCII/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
   ["the JSON value null", jsonAnswer(null), /without an error name/],
-  ["a number as the name of a challenge", NUMBERED, /ChallengeName/],
+  ["a number as the name of a challenge", NUMBERED, /neither tokens nor a challenge/],
   ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
   ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],

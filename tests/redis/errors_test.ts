@@ -3,7 +3,7 @@ import { redisStore, type SessionStore } from "../../src/redis/mod.ts";
 import { inFolder, runScript } from "../support/child_deno.ts";
 import { rejection } from "../support/portless.ts";
 import { serveRaw } from "../support/raw_http.ts";
-import { brief, codeOf, patient, RECORD, redisTest } from "./in_redis.ts";
+import { brief, codeOf, patient, redisTest } from "./in_redis.ts";
 
 const KEY = new Uint8Array(32).toBase64();
 const LOCAL = "redis://127.0.0.1";
@@ -48,12 +48,6 @@ const same = (url: string) => url;
 /** A problem of a server: the command that causes it, the address to use, and what to do. */
 const PERMANENT: [what: string, line: string, address: (url: string) => string, fix: RegExp][] = [
   [
-    "has keys of another type",
-    `EVAL "for _, key in ipairs(KEYS) do redis.call('SADD', key, 'x') end" 2 ${RECORD} ${RECORD}:lock`,
-    same,
-    /delete platform-auth:3:\{default\} and platform-auth:3:\{default\}:lock on the server/,
-  ],
-  [
     "does not permit a command",
     "ACL SETUSER limited on >Limited-Word-1 ~* +get",
     limited,
@@ -66,7 +60,6 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     /the password/,
   ],
   ["requires a password", "CONFIG SET requirepass Right-Word-1", same, /the password/],
-  ["has no such database", "PING", (url) => `${url}99`, /the number at the end/],
 ];
 for (const [what, line, address, fix] of PERMANENT) {
   redisTest(`a request to a server that ${what} fails at once`, async (server) => {

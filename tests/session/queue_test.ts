@@ -4,7 +4,7 @@ import type { Session, SessionOptions } from "../../mod.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { until } from "../support/until.ts";
-import { type ConfigurableSession, makeSession } from "../../src/session.ts";
+import { AccountSession } from "../../src/session.ts";
 import { tokenAnswer, TOKENS } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -189,7 +189,7 @@ for (const [what, save, expected] of SAVES) {
 Deno.test("configure() with another account discards a waiting login, but not an earlier logout", async () => {
   await using world = portless({ file: true });
   const options = { ...world.options, envFile: world.envFile };
-  const session = makeSession(options, false);
+  const session = new AccountSession(options, false);
   await session.login();
   world.clock.advance(EXPIRED);
   const held = world.hold();
@@ -204,9 +204,9 @@ Deno.test("configure() with another account discards a waiting login, but not an
   assertEquals(linesOf(world.envFile), {});
 });
 
-type Change = (session: ConfigurableSession, options: SessionOptions) => void;
-const configureAnother: Change = ({ configure }, options) =>
-  configure({ ...options, clientId: "another-client" });
+type Change = (session: AccountSession, options: SessionOptions) => void;
+const configureAnother: Change = (session, options) =>
+  session.configure({ ...options, clientId: "another-client" });
 const CHANGES: Record<string, Change> = {
   "configure()": configureAnother,
   "an edit of the .env": (_, { envFile }) =>
@@ -218,7 +218,7 @@ function editable(world: Portless) {
   const { clientId, ...others } = world.options;
   const options = { ...others, envFile: world.envFile };
   Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
-  return { session: makeSession(options, false), options };
+  return { session: new AccountSession(options, false), options };
 }
 
 /** Fails unless a login fails because the account changed, and its tokens are neither used nor saved. */

@@ -48,7 +48,10 @@ Deno.test("a save to an impossible path is refused with the reason", async () =>
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     await refusal(`${folder}/file/.env`);
-    assertMatch((await refusal(`${folder}/nowhere/.env`)).message, /its folder does not exist/);
+    assertMatch(
+      (await refusal(`${folder}/nowhere/.env`)).message,
+      /\(os error \d+\); check the path/,
+    );
     if (Deno.build.os !== "windows") {
       await Deno.symlink("loop", `${folder}/loop`);
       await refusal(`${folder}/loop`);

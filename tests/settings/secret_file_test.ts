@@ -50,8 +50,8 @@ const unusable: [what: string, make: (path: string) => unknown, words: RegExp][]
   ["contains only a line break", (path) => Deno.writeTextFile(path, "\r\n"), /it is empty/],
   ["is UTF-16", (path) => Deno.writeFile(path, new Uint8Array([255, 254, 97, 0])), /not UTF-8/],
   ["is too large", (path) => Deno.writeTextFile(path, "x".repeat(1_048_577)), /too large/],
-  ["is a folder", (path) => Deno.mkdir(path), /it is a folder/],
-  ["is a pipe", makePipe, /it is a device, pipe or socket/],
+  ["is a folder", (path) => Deno.mkdir(path), /it is not a regular file/],
+  ["is a pipe", makePipe, /it is not a regular file/],
 ];
 for (const [what, make, words] of unusable) {
   testNeeding(
@@ -148,7 +148,13 @@ Deno.test("a script needs the permission to read the secret's folder, and sends 
       const rights = ["--allow-read=.", "--allow-write=."];
       const [refused] = await run({ ...own, ...env }, ...rights);
       const flag = `--allow-read=${secrets}`;
-      assertEquals([refused.code, refused.fix], ["PERMISSION", `add ${flag} to the command`]);
+      assertEquals([refused.code, refused.fix], ["PERMISSION", "add its folder to --allow-read"]);
+      // A password that was set as PASSWORD_FILE by mistake does not appear in any output.
+      const mistake = { ...own, USERNAME, PASSWORD_FILE: "/hunter2/x" };
+      for (const env of [mistake, { ...mistake, USERNAME: "" }]) {
+        const shown = JSON.stringify([await run(env, ...rights), await run(env, "--allow-read")]);
+        assert(!shown.includes("hunter2"), shown);
+      }
       const [{ state }, { message }] = await run(
         { ...own, ...env, AUTH_ENV_FILE: "false" },
         flag,

@@ -84,6 +84,16 @@ Deno.test("the error for a missing setting does not guess, and sends nothing", (
     assertEquals(sent, []);
   }));
 
+for (const [variable, others] of [["PASSWORD", "USERNAME"], ["USERNAME", "PASSWORD"]] as const) {
+  Deno.test(`the error of login() says why ${variable} alone in the environment is not used`, () =>
+    withSession(without(variable), { [variable]: "of-the-job" }, async (session) => {
+      const { code, message } = await rejection(session.login({ strategy: "environment" }));
+      assertEquals(code, "MISSING_SETTINGS");
+      const half = `the environment has ${variable}, which is used only together with ${others}`;
+      assert(message.includes(half), message);
+    }));
+}
+
 Deno.test("a complete .env with lines of other programs leads to no suggestion", () =>
   withSession(
     (lines) => ({

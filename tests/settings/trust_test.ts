@@ -440,15 +440,4 @@ for (const aliasSignIn of [false, true]) {
         console.log(source, username !== ${JSON.stringify(settings.username)});`;
       assertEquals(await run(script, variablesOf(settings)), `file ${aliasSignIn}`);
     }, { aliasSignIn }));
-
-  Deno.test(`login() ${aliasSignIn ? "says" : "does not say"} that the next process ignores the session, with the ${name} in USERNAME`, () =>
-    inWorld(async ({ folder, run, sandbox: { settings } }) => {
-      const script = `const { notices } = await mod.login();
-        console.log(notices.map(({ code }) => code).join());`;
-      const env = variablesOf(settings);
-      for (let time = 0; time < 2; time++) {
-        assertEquals(await run(script, env), aliasSignIn ? "STORED_IGNORED" : "");
-      }
-      assertEquals(await run(script, { ...env, AUTH_ENV_FILE: `${folder}/.env` }), "");
-    }, { aliasSignIn }));
 }

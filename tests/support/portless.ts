@@ -3,7 +3,7 @@ import { isFile } from "./needs.ts";
 import "./quick_signatures.ts";
 import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
-import { makeSession } from "../../src/session.ts";
+import { AccountSession } from "../../src/session.ts";
 import type { World } from "../../src/platform/world.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
 
@@ -26,7 +26,7 @@ export interface TestOptions extends SessionOptions {
 export function testSession({ timeout, random, ...options }: TestOptions): Session {
   if (timeout === undefined && random === undefined) return createSession(options);
   const world = { ...(timeout && { timeout }), ...(random && { random }) };
-  return makeSession(options, false, world);
+  return new AccountSession(options, false, world);
 }
 
 /** How a world differs from the usual one. */

@@ -36,10 +36,7 @@ export interface Challenge {
   readonly attempt: number;
   /** The provider's reason for refusing the previous answer. */
   readonly refused?: string;
-  /**
-   * The key for the authenticator app, only in `MFA_SETUP`. The property is not enumerable, so logs
-   * do not show it.
-   */
+  /** The key for the authenticator app, only in `MFA_SETUP`. Logs do not show the key. */
   readonly authenticator?: AuthenticatorKey;
 }
 
@@ -60,7 +57,7 @@ export interface AuthenticatorKey {
   readonly address: string;
 }
 
-/** A key that appears as `[authenticator key]` in logs, strings and JSON. */
+/** A key whose parts are not shown when the key is logged or written as JSON. */
 export class HiddenKey implements AuthenticatorKey {
   readonly #secret: Secret;
   readonly #account: string;
@@ -79,18 +76,6 @@ export class HiddenKey implements AuthenticatorKey {
   get address(): string {
     const [issuer, account] = [this.#issuer, this.#account].map(encodeURIComponent);
     return `otpauth://totp/${issuer}:${account}?secret=${this.secret}&issuer=${issuer}`;
-  }
-
-  toString(): string {
-    return "[authenticator key]";
-  }
-
-  toJSON(): string {
-    return String(this);
-  }
-
-  [Symbol.for("Deno.customInspect")](): string {
-    return String(this);
   }
 }
 

@@ -4,13 +4,8 @@
  */
 import { type Answers, type Challenge, ChallengeError, keyText } from "./challenge.ts";
 import type { LoginResult, LoginSupport, PasswordLogin } from "./login_result.ts";
-import { answerStep, LOGIN_AGAIN, type Step, stepOf, stepProblem, withNeededKey } from "./step.ts";
-import {
-  type ChallengeAsk,
-  checkAnswers,
-  elsewhere,
-  tidyAnswer,
-} from "../../provider/challenges.ts";
+import { answerStep, type Step, stepOf, stepProblem, withNeededKey } from "./step.ts";
+import { type ChallengeAsk, checkAnswers, tidyAnswer } from "../../provider/challenges.ts";
 import type { IssuedChallenge } from "../../provider/protocol.ts";
 import { type Questions, untilHeard } from "../../platform/prompt.ts";
 import { printable } from "../../errors/escape.ts";
@@ -41,7 +36,7 @@ export async function takeSteps(
   let next: Step | LoginResult = stepOf(login, issued);
   while (!("tokens" in next)) {
     if (next.challenge.asks.length === 0) throw unanswerable(next);
-    if (!onChallenge && !asksPerson) throw unasked(next);
+    if (!onChallenge && !asksPerson) throw unanswered(next);
     const step: Step = await withNeededKey(login, next, signal);
     const answers = onChallenge
       ? await askProgram(onChallenge, step, signal)
@@ -78,8 +73,7 @@ async function askPerson(
   const prompt: PromptFor = async (line, secret) => {
     const notes = secret ? [...keyNotes, receiver] : keyNotes;
     const answer = await questions.ask(line, { secret, signal, notes });
-    if (answer === null) throw unasked(step);
-    if (answer.trim() === "") throw unanswered(step);
+    if (answer === null || answer.trim() === "") throw unanswered(step);
     return answer;
   };
   const removeKey = isOutput ? await showKey?.(key) : undefined;
@@ -87,7 +81,7 @@ async function askPerson(
     const answers: Record<string, string> = {};
     let lead = refusalLine(step);
     for (const ask of asks) {
-      answers[ask.name] = await askFor(ask, lead, step, prompt);
+      answers[ask.name] = await askFor(ask, lead, prompt);
       lead = "";
     }
     return answers;
@@ -102,9 +96,6 @@ async function askPerson(
  */
 type PromptFor = (line: string, secret: boolean) => Promise<string>;
 
-/** Maximum number of invalid inputs at one prompt. */
-const MAX_TRIES = 3;
-
 /**
  * Prompts for one part of an answer until the input is valid.
  *
@@ -113,12 +104,11 @@ const MAX_TRIES = 3;
 async function askFor(
   ask: ChallengeAsk,
   lead: string,
-  step: Step,
   prompt: PromptFor,
 ): Promise<string> {
   const options = ask.choices?.map((choice, at) => ` ${at + 1} ${choice}`).join(",") ?? "";
   let above = lead;
-  for (let tries = 1; tries <= MAX_TRIES; tries++) {
+  for (;;) {
     const lines = [above, `${ask.prompt}${options}`].filter((line) => line !== "");
     const answer = await prompt(lines.map(printable).join("\n"), ask.secret);
     const chosen = chosenBy(ask, answer);
@@ -130,7 +120,6 @@ async function askFor(
     if (await prompt("The same new password again:", true) === answer) return chosen;
     above = "The two passwords differ.";
   }
-  throw unanswered(step);
 }
 
 /** Says why the previous answer was refused; empty if there was none. */
@@ -150,25 +139,22 @@ function chosenBy({ name, choices }: ChallengeAsk, answer: string): string | und
 
 /** Makes the error for a step that this module cannot answer. */
 function unanswerable(step: Step): ChallengeError {
-  const { problem, fix = "" } = elsewhere(step.challenge.name);
-  const whole = `Cannot log in: ${stepProblem(step)}, and ${problem}`;
-  return new ChallengeError(step.code, whole, fix, step.challenge);
+  const problem = `Cannot log in: ${stepProblem(step)}, which this module cannot answer`;
+  return new ChallengeError(step.code, problem, [
+    "ask the support channel of your subscription to allow a login without this step, or log in " +
+    "to the portal, choose Copy Token and run ",
+    { call: "login", options: { strategy: "portal" } },
+  ], step.challenge);
 }
 
-/** Makes the error for a step if no prompt is possible. */
-function unasked(step: Step): ChallengeError {
+/** Makes the error for a step that was not answered: no prompt is possible, or nothing was entered. */
+function unanswered(step: Step): ChallengeError {
   const problem = `Cannot log in: ${stepProblem(step)}`;
   return new ChallengeError(step.code, problem, [
     "run ",
     { call: "login" },
-    " where it can prompt, ",
-    { inProgram: "in a notebook or a terminal, or pass onChallenge", inTerminal: "in a terminal" },
+    { inProgram: " in a notebook or a terminal", inTerminal: " in a terminal" },
+    " and answer its prompt",
+    { inProgram: ", or pass onChallenge" },
   ], step.challenge);
-}
-
-/** Makes the error for a step at whose prompt nothing was entered. */
-function unanswered(step: Step): ChallengeError {
-  const problem = `Cannot log in: ${stepProblem(step)}, and no answer was given`;
-  const fix = [...LOGIN_AGAIN, { inProgram: ", or pass onChallenge" }];
-  return new ChallengeError(step.code, problem, fix, step.challenge);
 }

@@ -12,7 +12,7 @@ import type { AuthenticatorKey } from "./challenge.ts";
 export interface LoginResult {
   readonly tokens: Tokens;
   /** The provider's clock minus this machine's, in milliseconds, if the login showed it. */
-  readonly clockOffsetMs: number | undefined;
+  readonly clockOffsetMs?: number | undefined;
   /** Notices for the user, by code; `undefined` removes a notice. */
   readonly notices: NoticeTexts;
 }
@@ -42,7 +42,7 @@ export interface LoginSupport {
 export function loginResult(
   { settings, username }: PasswordLogin,
   tokens: Tokens,
-  { clockOffsetMs, warning }: TokenResult,
+  { clockOffsetMs }: TokenResult,
   hasNewPassword: boolean,
 ): LoginResult {
   const isOld = hasNewPassword && settings.origin("password") !== undefined;
@@ -50,9 +50,6 @@ export function loginResult(
   return {
     tokens: { ...tokens, learned: { ...tokens.learned, loginName: username } },
     clockOffsetMs,
-    notices: {
-      DEVICE_NOT_CONFIRMED: warning,
-      OLD_PASSWORD: isOld ? { problem, fix: "replace it" } : undefined,
-    },
+    notices: { OLD_PASSWORD: isOld ? { problem, fix: "replace it" } : undefined },
   };
 }

@@ -1,28 +1,18 @@
-import {
-  type Answers,
-  type AuthenticatorKey,
-  type Challenge,
-  ChallengeError,
-  HiddenKey,
-} from "./challenge.ts";
+import { type Answers, type Challenge, ChallengeError, HiddenKey } from "./challenge.ts";
 import { type LoginResult, loginResult, type PasswordLogin } from "./login_result.ts";
 import { requestAnswer, requestKey } from "../../provider/answer_challenge.ts";
-import { asksOf, needsKey, replacesPassword } from "../../provider/challenges.ts";
+import { asksOf, needsKey } from "../../provider/challenges.ts";
 import type { IssuedChallenge } from "../../provider/protocol.ts";
 import type { SendResult } from "../../provider/send.ts";
 import { refusalError } from "../../provider/token_request.ts";
-import { type AuthError, type ChallengeErrorCode, ProviderError } from "../../errors/errors.ts";
+import type { AuthError, ChallengeErrorCode } from "../../errors/errors.ts";
 import type { Fix } from "../../errors/advice.ts";
 import type { Secret } from "../../platform/secret.ts";
 
 /** Maximum number of refused answers to one step. */
 const MAX_ATTEMPTS = 3;
-/**
- * Maximum number of steps. No account needs more, but a faulty provider might never stop asking.
- */
-const MAX_STEPS = 20;
 
-export const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
+const LOGIN_AGAIN = ["run ", { call: "login" }, " again"] as const satisfies Fix;
 
 /** A login step that waits for an answer. */
 export interface Step {
@@ -33,8 +23,6 @@ export interface Step {
   readonly session: Secret | undefined;
   /** The code of an error about this step. */
   readonly code: ChallengeErrorCode;
-  /** The number of the step in this login, starting at 1. */
-  readonly count: number;
   /** Whether the account gets a new password in this step or got one in an earlier step. */
   readonly hasNewPassword: boolean;
 }
@@ -43,7 +31,6 @@ export interface Step {
  * Makes the step for a challenge.
  *
  * @param before The previous step.
- * @throws {ProviderError} `UNEXPECTED_RESPONSE` if the provider requires too many steps.
  */
 export function stepOf(
   { username }: PasswordLogin,
@@ -51,16 +38,13 @@ export function stepOf(
   before?: Step,
 ): Step {
   const { name, parameters, session } = issued;
-  const count = (before?.count ?? 0) + 1;
-  if (count > MAX_STEPS) throw tooManySteps();
   const challenge = { name, parameters, asks: asksOf(issued, username), attempt: 1 };
   return {
     challenge,
     username: issued.username ?? username,
     session,
     code: "CHALLENGE_REQUIRED",
-    count,
-    hasNewPassword: before?.hasNewPassword === true || replacesPassword(issued),
+    hasNewPassword: before?.hasNewPassword === true || name === "NEW_PASSWORD_REQUIRED",
   };
 }
 
@@ -76,7 +60,7 @@ export async function withNeededKey(
   if (result.key === undefined) throw failure(step, result);
   const key = new HiddenKey(result.key, username, provider.url.hostname);
   const next = result.outcome.kind === "done" ? result.outcome.session : undefined;
-  return { ...step, session: next ?? session, challenge: withKey(challenge, key) };
+  return { ...step, session: next ?? session, challenge: { ...challenge, authenticator: key } };
 }
 
 /**
@@ -111,20 +95,12 @@ function stepAgain(step: Step, result: SendResult): Step {
     (outcome.code !== "CODE_REJECTED" && outcome.code !== "NEW_PASSWORD_REJECTED")
   ) throw failure(step, result);
   const { code, message = "", session = step.session } = outcome;
-  const { challenge, challenge: { authenticator, attempt } } = step;
-  const again = withKey({ ...challenge, attempt: attempt + 1, refused: message }, authenticator);
+  const { challenge } = step;
+  const again = { ...challenge, attempt: challenge.attempt + 1, refused: message };
   const next = { ...step, challenge: again, session, code };
-  if (attempt < MAX_ATTEMPTS) return next;
+  if (again.attempt <= MAX_ATTEMPTS) return next;
   const problem = `Cannot log in: ${stepProblem(next)}, for the third time in a row`;
   throw new ChallengeError(code, problem, LOGIN_AGAIN, challenge);
-}
-
-/**
- * Adds the key to a challenge. The property is not enumerable, so that no output shows the key by
- * accident.
- */
-function withKey(challenge: Challenge, value: AuthenticatorKey | undefined): Challenge {
-  return value ? Object.defineProperty(challenge, "authenticator", { value }) : challenge;
 }
 
 function failure(step: Step, result: SendResult): AuthError {
@@ -132,17 +108,6 @@ function failure(step: Step, result: SendResult): AuthError {
   return outcome.kind === "refused" && outcome.code === "CHALLENGE_EXPIRED"
     ? expired(step, outcome.message ?? outcome.seen)
     : refusalError("login", result);
-}
-
-function tooManySteps(): ProviderError {
-  return new ProviderError(
-    "UNEXPECTED_RESPONSE",
-    `Cannot log in: the provider required more than ${MAX_STEPS} further steps and issued no token`,
-    ["log in to the portal, choose Copy Token and run ", {
-      call: "login",
-      options: { strategy: "portal" },
-    }],
-  );
 }
 
 /** Makes the error for a step that can no longer be answered. */

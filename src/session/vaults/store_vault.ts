@@ -48,8 +48,6 @@ export class StoreVault implements Vault {
   #opening: Promise<OpenedStore> | undefined;
   /** The read in progress of the calls that need the store, and that of the others. */
   readonly #reading = new Map<boolean, Promise<Lines | undefined>>();
-  /** Whether the store has contained a record. If so, a missing record is lost data. */
-  hadRecord = false;
 
   /** @param open Loads the store. The time that this takes does not count as the store's. */
   constructor(
@@ -174,9 +172,8 @@ export class StoreVault implements Vault {
     const lines = record && Object.fromEntries(
       Object.entries(record).filter(([, text]) => typeof text === "string"),
     );
-    this.hadRecord ||= lines !== undefined;
     this.session.notices.set({ STORE_AWAY: undefined });
-    return lines ?? (this.hadRecord ? undefined : {});
+    return lines;
   }
 
   /** Looks now and then for what the holder of the lock has saved. */
@@ -248,7 +245,6 @@ class StoreLock implements Lock {
       // A transaction may be committed by the release.
       this.held = undefined;
       await vault.step(ms, () => held[Symbol.asyncDispose]());
-      vault.hadRecord = true;
       return { found: lines };
     } catch (error) {
       let found = await this.read();

@@ -3,7 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../../mod.ts";
 import { settingsStore } from "../../../src/redis/settings_store.ts";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
-import { makeSession } from "../../../src/session.ts";
+import { AccountSession } from "../../../src/session.ts";
 import { resolveSettings } from "../../../src/settings/settings.ts";
 import { jwt } from "../../support/answers.ts";
 import { inFolder } from "../../support/child_deno.ts";
@@ -21,7 +21,7 @@ clusterTest(
   async ({ server, session, store: { storeKey = "" }, world }) => {
     const grace = { username: "grace", password: "Another-Password-1" };
     world.sandbox.addUser(grace);
-    const one = makeSession({ ...world.options, store: server.url, storeKey }, false);
+    const one = new AccountSession({ ...world.options, store: server.url, storeKey }, false);
     assertEquals((await one.login()).username, "student");
     one.configure({ ...world.options, store: server.url, storeKey, ...grace });
     assertEquals((await rejection(call(one))).code, "NO_SESSION");

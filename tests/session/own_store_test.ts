@@ -12,6 +12,12 @@ import {
 import { gate, type Step, Table } from "../support/table.ts";
 
 const never = () => new AbortController().signal;
+/** Ends the pauses of a wait soon, but no time limit. */
+function soon(ms: number): AbortSignal {
+  const abort = new AbortController();
+  if (ms < 1_000) setTimeout(() => abort.abort());
+  return abort.signal;
+}
 const nothing: Step = () => {};
 
 /** An error as a database driver may throw it. */

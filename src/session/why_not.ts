@@ -1,5 +1,6 @@
 /** Says why a call finds no token to use or refresh. */
 import type { Advice } from "../errors/advice.ts";
+import { durationText } from "../errors/amounts.ts";
 import { type AuthError, sentenceOf, SessionExpiredError } from "../errors/errors.ts";
 import { loginAfter, whyNoSettings } from "../settings/no_settings.ts";
 import { portalName } from "./portal_token.ts";
@@ -16,11 +17,14 @@ export function whyNot(session: StoredSession, state: SessionState, vault: Vault
     const { problem, fix = ["run ", { call: "login" }, " first"] } = whyNone(session, vault);
     return new SessionExpiredError("NO_SESSION", problem, fix);
   }
-  const { portalText } = session.configuration.settings;
+  const { settings: { portalText }, world } = session.configuration;
+  const { expiresAt, source } = state.tokens;
   return new SessionExpiredError(
     "CANNOT_REFRESH",
-    "Cannot refresh the session: there is no refresh token",
-    state.tokens.source === "portal"
+    `Cannot refresh the session: there is no refresh token, and the access token ${
+      expiryText(expiresAt, world.now())
+    }`,
+    source === "portal"
       ? [
         `choose "Copy Token" in ${portalName(portalText)} and run `,
         { call: "login", options: { strategy: "portal" } },
@@ -44,4 +48,10 @@ function whyNone({ configuration: { settings }, notices }: StoredSession, vault:
   return unfound
     ? { problem: because(unfound.problem), fix: loginAfter(unfound) }
     : { problem: "There is no session" };
+}
+
+function expiryText(expiresAt: number | undefined, now: number): string {
+  if (expiresAt === undefined) return "has an unknown expiry";
+  const span = durationText(Math.abs(now - expiresAt));
+  return now < expiresAt ? `expires in ${span}` : `expired ${span} ago`;
 }

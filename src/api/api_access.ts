@@ -51,10 +51,19 @@ function usable(
   if (plain && isSafeTransport(url) && !url.hostname.includes("*")) return url;
   throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot use ${settings.placeOf(setting)}: it must be an https: URL (http: ` +
+    `Cannot use ${settings.placeOf(setting)}: ${shownAddress(text)} must be an https: URL (http: ` +
       "only on this machine's loopback) without user name, password or *",
     "correct it and try again",
   );
+}
+
+/**
+ * Makes an address from the settings safe to show. The text may contain a password, or may be a
+ * token instead of an address.
+ */
+function shownAddress(text: string): string {
+  const bare = text.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
+  return /[\w~+=-]{32}|eyJ/.test(bare) ? "it" : JSON.stringify(bare);
 }
 
 /**

@@ -3,7 +3,6 @@ import type { ApiAccount } from "./account.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { isText, strictText } from "./charset.ts";
 import { isPage } from "./pages.ts";
-import { checkInit } from "./prepared_call.ts";
 import { pauseBeforeRetryMs, retryAfterMs } from "../platform/backoff.ts";
 import { idleTimeout, Stalled, WAIT_LONGER } from "./idle.ts";
 import { type Attempt, retry } from "../platform/retry.ts";
@@ -46,7 +45,7 @@ export async function fetchParsed<T>(
   init: FetchJsonInit = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  checkRetries(init);
+  checkInit(init);
   const { retries = 3, idleTimeoutMs = DEFAULT_IDLE_MS } = init;
   let { retryWithinMs: leftMs = 60_000 } = init;
   const call = new CheckedCall(account, input, init, signal, idleTimeout(idleTimeoutMs));
@@ -83,8 +82,10 @@ export async function fetchParsed<T>(
   }
 }
 
-function checkRetries(init: FetchJsonInit): void {
-  checkInit(init);
+function checkInit(init: FetchJsonInit): void {
+  if (init === null || typeof init !== "object") {
+    throw typeError("fetchJson() takes an object of options");
+  }
   const { retries, retryWithinMs, idleTimeoutMs } = init;
   checkOptions("fetchJson()", { retries, retryWithinMs, idleTimeoutMs }, OWN_OPTIONS);
   if (![retries ?? 0, retryWithinMs ?? 0].every((count) => count >= 0)) {

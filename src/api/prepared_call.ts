@@ -36,10 +36,17 @@ export function prepare(
   signal: AbortSignal | undefined,
   onSend: OnSend | undefined,
 ): PreparedCall {
-  const options = init ?? undefined;
-  if (options) checkInit(options);
+  if (init !== undefined && typeof init !== "object") {
+    throw typeError(`authFetch() takes an object of options, not ${typeof init}`);
+  }
   const [account, address] = checkedAddress(given, input);
-  const request = input instanceof Request ? input : undefined;
+  const isPlain = !init || isPlainObject(init);
+  // If `init` is a class instance or a `Request`, spreading it would lose its members. A new
+  // `Request` reads them instead.
+  const request = isPlain
+    ? input instanceof Request ? input : undefined
+    : new Request(input instanceof Request ? input : address, init);
+  const options = isPlain && init ? init : undefined;
   checkBody(options?.body);
   const headers = options?.headers ?? request?.headers;
   // A redirect is followed without the original `Request`, so the signal of the `Request` is copied
@@ -62,7 +69,9 @@ export function prepare(
  * Object]`.
  */
 function checkBody(body: unknown): void {
-  if (!Array.isArray(body) && !isPlainObject(body)) return;
+  const isData = Array.isArray(body) ||
+    (typeof body === "object" && body !== null && isPlainObject(body));
+  if (!isData) return;
   throw typeError(
     "A body must be text or bytes, not an object; write body: JSON.stringify(…), and the header content-type",
   );
@@ -73,14 +82,12 @@ export function methodOf(input: string | URL | Request, init: RequestInit): stri
   return init.method?.toUpperCase() ?? (input instanceof Request ? input.method : "GET");
 }
 
-/** @throws {TypeError} If the options of a call are, for example, a `Request`: a copy loses its members. */
-export function checkInit(init: unknown): void {
-  if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
-}
-
-function isPlainObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null &&
-    Object.getPrototypeOf(value) === Object.prototype;
+/**
+ * Whether spreading an object copies all its members. Spreading a class instance loses some of
+ * them.
+ */
+export function isPlainObject(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /**

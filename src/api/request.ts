@@ -1,7 +1,8 @@
 /** Checks the request of `fetchJson()` or a download. */
 import type { ApiAccount } from "./account.ts";
 import { checkedHeaders } from "./headers.ts";
-import { addressOfCall, checkInit, methodOf } from "./prepared_call.ts";
+import { addressOfCall, isPlainObject, methodOf } from "./prepared_call.ts";
+import { typeError } from "../errors/errors.ts";
 
 /** The request of a call whose response this module checks, not the user. */
 export interface ApiRequest {
@@ -27,7 +28,7 @@ export function requestOf(
   input: string | URL | Request,
   init: RequestInit,
 ): ApiRequest {
-  checkInit(init);
+  if (!isPlainObject(init)) throw typeError("The options of a call must be a plain object");
   const given = init.headers ?? (input instanceof Request ? input.headers : undefined);
   const headers = checkedHeaders(given);
   const address = addressOfCall(account, input);

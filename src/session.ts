@@ -13,6 +13,7 @@ import type { LoginOptions } from "./session/login.ts";
 import { checkOptions } from "./errors/arguments.ts";
 import type { SessionOptions } from "./settings/options.ts";
 import { checkOptionTexts } from "./settings/settings.ts";
+import { displayPath } from "./files/paths.ts";
 import { inKernel } from "./errors/advice.ts";
 import type { World } from "./platform/world.ts";
 import type { ProgressText } from "./show/progress.ts";
@@ -246,7 +247,7 @@ export class AccountSession implements Session {
       const engine = this.#engine;
       const save = (options: DownloadOptions) => downloadTo(engine, input, path, options, signal);
       return displayableDownload(
-        await this.#withProgress(downloadText, given, save),
+        await this.#withProgress(displayPath(path), downloadText, given, save),
       );
     }, input);
 
@@ -257,7 +258,7 @@ export class AccountSession implements Session {
       const { downloadsText } = await import("./show/progress.ts");
       const engine = this.#engine;
       const save = (options: DownloadAllOptions) => downloadItems(engine, items, options, signal);
-      return displayableDownloads(await this.#withProgress(downloadsText, given, save));
+      return displayableDownloads(await this.#withProgress("files", downloadsText, given, save));
     });
 
   readonly accessToken: Session["accessToken"] = (given = {}) =>
@@ -365,13 +366,14 @@ export class AccountSession implements Session {
 
   /** Shows a progress line, unless the caller observes the progress. */
   async #withProgress<Progress, Options, Result>(
+    name: string,
     text: ProgressText<Progress>,
     options: Options & { onProgress?: (progress: Progress) => void },
     save: (options: Options) => Promise<Result>,
   ): Promise<Result> {
     const { progressLine } = await import("./show/progress.ts");
     const { monotonic } = this.#engine.world;
-    const line = options.onProgress ? undefined : progressLine(monotonic, text);
+    const line = options.onProgress ? undefined : progressLine(name, monotonic, text);
     try {
       return await save(line ? { ...options, onProgress: line.show } : options);
     } finally {

@@ -54,9 +54,11 @@ function valueHtml({ value, fix, level, share }: Row, barColor: string, link?: s
   return mark + textHtml(value, link) + next + (share === undefined ? "" : bar(share, barColor));
 }
 
-/** Returns text as HTML, with the address of the view as a link. */
+/** Returns text as HTML. A call such as `login({ force: true })` stays on one line if it fits. */
 function textHtml(text: string, link: string | undefined): string {
-  const html = escapeHtml(text);
+  const html = escapeHtml(
+    text.replace(/\(\{[^}]*\}\)/g, (options) => options.replaceAll(" ", "\u00a0")),
+  );
   if (link === undefined) return html;
   const shown = escapeHtml(link);
   return html.replaceAll(shown, () => `<a href="${shown}" target="_blank">${shown}</a>`);

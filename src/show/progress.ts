@@ -3,6 +3,7 @@ import type { DownloadProgress } from "../api/download/transfer.ts";
 import { inKernel } from "../errors/advice.ts";
 import { liveLine } from "../platform/live_line.ts";
 import { bytesText, durationText } from "../errors/amounts.ts";
+import { printable } from "../errors/escape.ts";
 
 /** Time after which a notebook shows a progress line. A shorter download shows none. */
 const SHOWN_AFTER_MS = 500;
@@ -23,14 +24,18 @@ export type ProgressText<Progress> = (now: Progress, passedMs: number, first: Pr
  * Makes a progress line under the cell of a notebook or on the terminal. Returns `undefined` if the
  * process has neither a cell nor a terminal.
  *
+ * @param name The name of the file that is being saved.
  * @param monotonic Returns the time of a monotonic clock, in milliseconds.
  */
 export function progressLine<Progress>(
+  name: string,
   monotonic: () => number,
   text: ProgressText<Progress>,
 ): ProgressLine<Progress> | undefined {
   const line = liveLine();
   if (line === undefined) return undefined;
+  // A cell may show several progress lines at once, so each line begins with its name.
+  const lead = inKernel() ? `${printable(name)}  ` : "";
   const started = monotonic();
   let first: Progress | undefined;
   let isShown = false;
@@ -40,7 +45,7 @@ export function progressLine<Progress>(
       const passedMs = monotonic() - started;
       if (inKernel() && passedMs < SHOWN_AFTER_MS) return;
       isShown = true;
-      line.show(text(progress, passedMs, first));
+      line.show(lead + text(progress, passedMs, first));
     },
     end() {
       if (isShown) line.remove();

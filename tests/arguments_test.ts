@@ -22,7 +22,9 @@ const settings = wrongOptions(
   ...[{ envFile: true }, { envFile: 5 }, { provider: null }, { provider: [] }, { provider: 5 }],
   ...[{ clientId: 5 }, { clientSecret: [password] }, { password: { password } }, { now: 5 }],
   ...[{ allowedOrigins: 5 }, { allowedOrigins: [5] }, { token: "text" }],
-  { store: 5 },
+  ...[{ store: {} }, { store: { read() {}, update() {} } }, { store: { read() {}, lock: 2 } }, {
+    store: 5,
+  }],
   ...[{ timeoutMs: "1000" }, { fetch: "fetch" }, { prompt: "ask" }, { clientID: "typo" }],
 );
 

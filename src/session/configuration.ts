@@ -62,8 +62,7 @@ export class Configuration {
     if (this.resolved === undefined) {
       this.resolved = resolveSettings(this.options, this.isDefault);
       this.world.log = logTo(this.options.log);
-      const { envFile: file, file: { exists }, origins } = this.resolved;
-      this.world.log?.({ event: "settings", ...(file !== undefined && { file }), exists, origins });
+      this.#logSettings(this.resolved);
     }
     return this.resolved;
   }
@@ -101,10 +100,22 @@ export class Configuration {
    * The path of the `.env` changes only if the file does not exist.
    */
   reread(): Configuration {
-    return this.#with(
-      this.options,
-      resolveSettings(this.options, this.isDefault, this.settings),
-    );
+    const settings = resolveSettings(this.options, this.isDefault, this.settings);
+    const next = this.#with(this.options, settings);
+    next.#logSettings(settings, this.world.log && this.resolved);
+    return next;
+  }
+
+  /** Logs where the settings came from, unless nothing has changed since `earlier`. */
+  #logSettings(settings: Settings, earlier?: Settings): void {
+    const { log } = this.world;
+    if (log === undefined) return;
+    const { envFile, file: { exists }, origins } = settings;
+    const isSame = earlier?.file.exists === exists &&
+      JSON.stringify(earlier.origins) === JSON.stringify(origins);
+    if (!isSame) {
+      log({ event: "settings", ...(envFile !== undefined && { file: envFile }), exists, origins });
+    }
   }
 
   /**

@@ -1,5 +1,6 @@
 /** The log of a session: events for a program, or lines on standard error. */
 import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
 import { createSession, type LogEvent } from "../../mod.ts";
 import { lineOf } from "../../src/platform/log.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
@@ -109,17 +110,24 @@ Deno.test("the log shows the error of a request without a response", async () =>
   assertEquals([...new Set(errors)], ["API_UNREACHABLE", "canceled", "UNREACHABLE"]);
 });
 
-Deno.test("the log shows the source of each setting once", () =>
-  withEnvironment({ AUTH_TIMEOUT_MS: "2000" }, () => {
-    const events: LogEvent[] = [];
-    const session = createSession({
-      apiBaseUrl: "https://api.example",
-      log: (event) => void events.push(event),
-    });
-    const origins = { API_BASE_URL: "option", AUTH_TIMEOUT_MS: "environment" } as const;
-    for (let time = 0; time < 2; time++) session.status();
-    assertEquals(events, [{ event: "settings", exists: false, origins }]);
-  }));
+Deno.test("the log shows the source of each setting, and again after a change", () =>
+  withEnvironment({ AUTH_TIMEOUT_MS: "2000" }, () =>
+    inFolder(async (folder) => {
+      const events: LogEvent[] = [];
+      const envFile = join(folder, ".env");
+      const options = { apiBaseUrl: "https://api.example", envFile };
+      const session = createSession({ ...options, log: (event) => void events.push(event) });
+      const origins = { API_BASE_URL: "option", AUTH_TIMEOUT_MS: "environment" } as const;
+      const first = { event: "settings", file: envFile, exists: false, origins } as const;
+      session.status();
+      assertEquals(events, [first]);
+      session.status();
+      assertEquals(events.length, 1);
+      await Deno.writeTextFile(envFile, "PORTAL_URL=https://portal.example\n");
+      session.status();
+      const second = { ...first, exists: true, origins: { ...origins, PORTAL_URL: "file" } };
+      assertEquals(events.slice(1), [second as LogEvent]);
+    })));
 
 Deno.test("the log shows a wait for another process and the refresh by that process", async () => {
   await using world = await signedIn({ file: true });

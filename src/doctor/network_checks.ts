@@ -10,6 +10,7 @@ import { directClient, HTTPS_PROXIES, networkReason } from "../platform/transpor
 import { isGoodFor, type Tokens } from "../provider/tokens.ts";
 import type { Configuration } from "../session/configuration.ts";
 import type { Settings } from "../settings/settings.ts";
+import { newPortalString } from "../show/status_view.ts";
 import type { Checks, Probe } from "./facts.ts";
 import { fail, failed, type Finding, ok, skip, warn } from "./finding.ts";
 
@@ -55,7 +56,7 @@ export const NETWORK_CHECKS: Checks = {
   },
 
   // Compares the responses to a GET with and without the token.
-  "token": ({ tokens, api, apiWithToken }) => {
+  "token": ({ configuration, tokens, api, apiWithToken }) => {
     if (apiWithToken === undefined || tokens === undefined) return undefined;
     const { url: { href }, response, failure } = apiWithToken;
     if (response === undefined) return failure;
@@ -66,7 +67,10 @@ export const NETWORK_CHECKS: Checks = {
       const scopes = scope === undefined
         ? "it does not list its scopes"
         : `its scopes: ${shortened(printable(scope), MAX_SCOPES_LENGTH)}`;
-      return fail(`the API rejects the token (status ${status}); ${scopes}`, NEW_TOKEN);
+      const fix = tokens.source === "portal"
+        ? newPortalString(configuration.settings.portalText)
+        : NEW_TOKEN;
+      return fail(`the API rejects the token (status ${status}); ${scopes}`, fix);
     }
     if (isOk && api?.response?.ok === false) return ok("the API accepts the token");
     const before = `${api?.response?.status} without it`;

@@ -100,7 +100,7 @@ export function accessText({ state, accessTokenExpiresAt: end, asOf }: SessionSt
 }
 
 /** Returns the step for a token that only a new portal string can replace. */
-function newPortalString(portal: string | undefined): Fix {
+export function newPortalString(portal: string | undefined): Fix {
   const login = { call: "login", options: { strategy: "portal" } } as const;
   return [`copy a new portal string${at(portal)} and run `, login];
 }

@@ -47,13 +47,13 @@ const CASES: [what: string, change: (lines: Lines) => Lines, variables: Lines, s
     "PASSWORD alone in the environment",
     without("USERNAME", "PASSWORD"),
     { PASSWORD: "of-the-machine" },
-    "the environment has PASSWORD, which is used only together with USERNAME; set both in one place",
+    "the environment has PASSWORD, which is used only together with USERNAME; also set USERNAME in the environment",
   ],
   [
     "PASSWORD in the environment and USERNAME in the .env",
     without("PASSWORD"),
     { PASSWORD: "of-the-machine" },
-    "the environment has PASSWORD, which is used only together with USERNAME; set both in one place",
+    "the environment has PASSWORD, which is used only together with USERNAME; also set USERNAME in the environment",
   ],
   ...[
     ["a space and a # in a password", "PASSWORD", "Sandbox-Entry #1"],

@@ -57,7 +57,7 @@ export interface AuthenticatorKey {
   readonly address: string;
 }
 
-/** A key whose parts are not shown when the key is logged or written as JSON. */
+/** A key that appears as `[authenticator key]` in logs, strings and JSON. */
 export class HiddenKey implements AuthenticatorKey {
   readonly #secret: Secret;
   readonly #account: string;
@@ -76,6 +76,18 @@ export class HiddenKey implements AuthenticatorKey {
   get address(): string {
     const [issuer, account] = [this.#issuer, this.#account].map(encodeURIComponent);
     return `otpauth://totp/${issuer}:${account}?secret=${this.secret}&issuer=${issuer}`;
+  }
+
+  toString(): string {
+    return "[authenticator key]";
+  }
+
+  toJSON(): string {
+    return String(this);
+  }
+
+  [Symbol.for("Deno.customInspect")](): string {
+    return String(this);
   }
 }
 

@@ -142,7 +142,7 @@ Deno.test("the key for an authenticator app is shown only once, as text and as a
   assertEquals(address, `otpauth://totp/${host}:ada?secret=${secret}&issuer=${host}`);
   const code = totpIn(address)?.generate({ timestamp: world.clock.provider() });
   assertEquals(code, await world.sandbox.totp(USERNAME));
-  const shown = Deno.inspect(challenge, { depth: 9, showHidden: true });
+  const shown = Deno.inspect(challenge, { depth: 9, showHidden: true, getters: true });
   assert(!`${JSON.stringify(challenge)} ${shown} ${challenge?.authenticator}`.includes(secret));
   const asked: string[] = [];
   const prompt: Ask = (message) => {

@@ -365,8 +365,10 @@ export class Engine implements Heart {
   /** Waits for a turn. If the refresh in progress is slow, it is canceled. */
   async #turnSoon(ended: () => AuthError, signal: AbortSignal | undefined): Promise<Disposable> {
     const refresh = this.refreshing;
+    // A lent token comes without a refresh token, so canceling the function loses nothing.
+    const longestMs = this.configuration.isLent ? 0 : LONGEST_REFRESH_MS;
     const stopTimer = refresh
-      ? onAbort(this.world.timeout(LONGEST_REFRESH_MS), () => refresh.cancel(ended()))
+      ? onAbort(this.world.timeout(longestMs), () => refresh.cancel(ended()))
       : () => {};
     return await this.queue.turn(signal).finally(stopTimer);
   }

@@ -84,7 +84,7 @@ for (
           started.resolve(signal);
           signal.addEventListener("abort", () => reject(new Error("late")));
         }),
-      timeout: (ms) => ms === 3_000 ? AbortSignal.abort() : limit.signal,
+      timeout: (ms) => ms === 0 ? AbortSignal.abort() : limit.signal,
     });
     const callers = [new AbortController(), new AbortController()];
     const errors = callers.map(({ signal }) => rejection(session.accessToken({ signal })));

@@ -3,9 +3,10 @@ import { AuthError, ConfigError, throwIfBug } from "../errors/errors.ts";
 import { causeOf, systemWords } from "../errors/cause.ts";
 import type { Fix } from "../errors/advice.ts";
 import { missingFolderPermission } from "../files/file_info.ts";
+import { MOUNTED } from "../settings/env_file.ts";
 
 /** Makes the error for a file that cannot be saved. */
-export function cannotSave(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {
+function cannotSave(path: string, why: string, fix: Fix, cause?: unknown): ConfigError {
   return new ConfigError("FILE", `Cannot save ${path}: ${why}`, fix, cause);
 }
 
@@ -37,18 +38,14 @@ const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [DISK_FULL, "the disk is full", "free some space and run the download again"],
   [/^(ENOENT|ENOTDIR|EEXIST) /, "its folder does not exist", "choose another folder"],
   // Windows has the same code for a file that another program has open, with another number.
-  [
-    /^EBUSY .*\(os error 16\)/,
-    "it is mounted as a single file, which cannot be replaced",
-    "mount its folder instead, or choose another file",
-  ],
+  [/^EBUSY .*\(os error 16\)/, MOUNTED.reason, `${MOUNTED.fix}, or choose another file`],
 ];
 
 /**
  * Explains a disk error. Returns any other error unchanged.
  * @throws The error itself, if a bug caused it.
  */
-export function saveError(path: string, error: unknown): unknown {
+function saveError(path: string, error: unknown): unknown {
   throwIfBug(error);
   if (error instanceof AuthError || error instanceof DOMException) return error;
   if (error instanceof Deno.errors.NotCapable) {

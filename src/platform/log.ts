@@ -41,7 +41,7 @@ function notify(receive: Log, event: LogEvent): void {
     // An unhandled rejection would end a script, and freeze a notebook's kernel.
     if (result instanceof Promise) result.catch(() => {});
   } catch {
-    // There is nobody to report the failure to.
+    // No caller expects this error.
   }
 }
 

@@ -274,7 +274,7 @@ function asConfigError(verb: "read" | "write", path: string, error: unknown): Co
   return new ConfigError("ENV_FILE", `Cannot ${verb} ${path}: ${reason}`, fix, error);
 }
 
-/** What to do with a `.env` that a container mounts as a single file. */
+/** Why a file that a container mounts as a single file cannot be saved, and what to do. */
 export const MOUNTED = {
   reason: "it is mounted as a single file, which cannot be replaced",
   fix: "mount its folder instead of the file",

@@ -228,8 +228,8 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
     options: {
       "port": {
         value: "<number>",
-        help: "use this port and the next two; 0: any free ports.\n" +
-          "Default: 8410, or free ports if one is in use",
+        help: "use this port and the next two; 0: any free\n" +
+          "ports. Default: 8410, or free ports if one of the\nthree is in use",
       },
       "access-token-seconds": { value: "<n>", help: "lifetime of an access token (default 1800)" },
       "refresh-days": { value: "<n>", help: "lifetime of a refresh token (default 30)" },

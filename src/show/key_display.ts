@@ -55,7 +55,7 @@ async function pictureOf(
   form: "renderSVG" | "renderUnicodeCompact",
 ): Promise<string | undefined> {
   try {
-    const late = Promise.withResolvers<undefined>();
+    const late = Promise.withResolvers<void>();
     Deno.unrefTimer(setTimeout(late.resolve, LOAD_MS));
     const drawn = await Promise.race([loadPackage("draw a QR code", QR_PACKAGE), late.promise]);
     // Scanners need a margin around the code, especially on a dark page.

@@ -74,7 +74,8 @@ terminalTest(
     inWorld({ challenge: "MFA_SETUP" }, async (world) => {
       const seen = await inTerminal(world.commandLine(["login"]), [["for the new key:", "\x03"]], {
         cwd: world.folder,
-        env: childEnvironment({ TYPIST_COLUMNS: "40" }),
+        env: childEnvironment(),
+      columns: 40,
       });
       assertMatch(seen.screen, /key: +[A-Z2-7]{4} /);
       assertEquals(seen.screen.includes("█"), false);

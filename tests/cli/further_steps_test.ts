@@ -75,7 +75,7 @@ terminalTest(
       const seen = await inTerminal(world.commandLine(["login"]), [["for the new key:", "\x03"]], {
         cwd: world.folder,
         env: childEnvironment(),
-      columns: 40,
+        columns: 40,
       });
       assertMatch(seen.screen, /key: +[A-Z2-7]{4} /);
       assertEquals(seen.screen.includes("█"), false);

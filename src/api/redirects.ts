@@ -73,8 +73,8 @@ export async function follow(
       if (!isSafe) {
         throw new ConfigError(
           "UNTRUSTED_ORIGIN",
-          `${what} to ${target.origin} (the API received the request, but the body is not sent to another ` +
-            "origin)",
+          `${what} to ${target.origin}: the API received the request, but the body is not sent to ` +
+            "another origin",
           target.host === start.host
             ? CORRECT_THE_ADDRESS
             : "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",

@@ -39,7 +39,7 @@ export const NOTICES: Readonly<Record<NoticeCode, string>> = {
   CLOCK: "This computer's clock differs from the provider's by more than a minute.",
   OLD_PASSWORD:
     "The settings still contain the password from before it was changed during the login.",
-  PORTAL_TOKEN: "A token from the portal cannot be refreshed: copy a new one before it expires.",
+  PORTAL_TOKEN: "A portal string cannot be refreshed: copy a new one before it expires.",
   STORE_AWAY:
     "The shared store cannot be reached. Until it responds again, the token in memory is used.",
   STORE_NOT_ENCRYPTED:

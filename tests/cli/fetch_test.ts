@@ -299,7 +299,7 @@ Deno.test("fetch reports a failure in one sentence without a stack", () =>
       [
         [`${gone}/x?secret=1`],
         1,
-        /Cannot reach .*refused\); check the address/,
+        /Cannot reach .*refused\); .*explain API_UNREACHABLE\)/,
         world.reaching(gone),
       ],
       [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],

@@ -79,7 +79,7 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     "portal token, valid for 20 minutes",
     { ...PORTAL, accessTokenExpiresAt: inMinutes(20) },
     GREEN,
-    /valid for 20 min.*cannot be refreshed/s,
+    /valid for 20 min.*copy a new portal string/s,
   ],
   [
     "portal token, valid for 4 minutes",

@@ -104,6 +104,14 @@ Deno.test("every setting in the documents' examples is a setting of the module o
   assert(count > 10);
 });
 
+Deno.test("the package that documents install is the one that a release publishes", () => {
+  const { name } = JSON.parse(documentText(".ci/npm/package.json"));
+  const installed = DOCUMENTS.flatMap((page) =>
+    [...documentText(page).matchAll(/npm install -g (@[\w/-]+)/g)].map(([, found]) => found)
+  );
+  assertEquals([...new Set(installed)], [name]);
+});
+
 Deno.test("the changelog begins with the version in deno.json", () => {
   const [, newest] = /^## ([\d.]+)/m.exec(documentText("CHANGELOG.md")) ?? [];
   assertEquals(newest, denoConfig().version);

@@ -37,7 +37,8 @@ export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
   },
   FILE_WAS_OPEN: {
     meaning:
-      "Other users of this computer could read or change the .env until this save made it private.",
+      "Other users of this computer could read or change the .env until this save made it private. " +
+      "There is nothing to do, unless one of them may have read it.",
   },
   FILE_IS_OPEN: {
     meaning:

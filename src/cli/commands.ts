@@ -8,13 +8,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "write the settings of your account into a .env",
     description: `Writes the settings of your account into the .env, and checks them. Reads the
 settings from the reply of your subscription's support channel, written as
-KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
-value of the reply except the hosts that will receive the password or the
-token. Never replaces a value: to use a new one, first remove the line from the
-.env. In a git work tree, adds lines to .gitignore that keep the .env out of
-git.
+KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows which
+settings it found, their hosts, and values that differ from the .env, but no
+secret. Never replaces a value: to use a new one, first remove the line from
+the .env. In a git work tree, adds lines to .gitignore that keep the .env out
+of git.
 
-With --global, writes your own .env. Every folder without a .env uses this
+With --global, writes the global .env. Every folder without a .env uses this
 file, so that one login serves all folders.`,
     options: {
       from: {
@@ -228,7 +228,8 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
     options: {
       "port": {
         value: "<number>",
-        help: "use this port and the next two (default 8410; 0:\nany free ports)",
+        help: "use this port and the next two; 0: any free\n" +
+          "ports. Default: 8410, or free ports if one of the\nthree is in use",
       },
       "access-token-seconds": { value: "<n>", help: "lifetime of an access token (default 1800)" },
       "refresh-days": { value: "<n>", help: "lifetime of a refresh token (default 30)" },

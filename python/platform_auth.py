@@ -3,8 +3,8 @@
     from platform_auth import api
     rows = api.get("/v1/stations").json()
 
-`api` is a `requests.Session`. For httpx and others there is `PlatformAuth`. This file was written by
-`platform-auth python > platform_auth.py`; the same command updates it. It needs Python 3.9 or later.
+`api` is a `requests.Session`. For httpx and others, there is `PlatformAuth`. The command
+`platform-auth python > platform_auth.py` writes this file, which needs Python 3.9 or later.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ else:
     except Exception:  # httpx is not installed, or broken, which must not stop users of requests
         _Auth = object
 
-__all__ = ["LoginNeeded", "PlatformAuth", "PlatformAuthError", "api"]
+__all__ = ["LoginNeeded", "PlatformAuth", "PlatformAuthError"]
 
 
 class PlatformAuthError(RuntimeError):
@@ -48,15 +48,15 @@ class _Header(str):
     """An Authorization header that debuggers and verbose tracebacks do not show."""
 
     def __repr__(self) -> str:
-        return "'bearer …'"
+        return "'bearer ...'"
 
 
 class PlatformAuth(_Auth):
     """The `auth` of a requests or httpx call, session or client.
 
-    Sends the token only to the host of the API, which is `API_BASE_URL` of the settings unless `api`
-    is given. After a 401, repeats the call once if there is a newer token. Several threads can share
-    one object. `env_file` is the `.env` to use, if it is not the one that `platform-auth` finds.
+    Sends the token only to the host of `api`, which by default is `API_BASE_URL` of the settings.
+    After a 401, repeats the call once if there is a newer token. Several threads can share one
+    object. `env_file` is the `.env` to use, by default the one that `platform-auth` finds.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class PlatformAuth(_Auth):
         header = self._header_for(str(request.url))
         if header is not None:
             request.headers["Authorization"] = header
-            request.register_hook("response", self._repeat)
+            request.register_hook("response", self._repeat)  # type: ignore[no-untyped-call]
         return request
 
     def _repeat(self, response: requests.Response, **options: Any) -> requests.Response:
@@ -133,7 +133,7 @@ class PlatformAuth(_Auth):
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Called by `httpx.AsyncClient`. The command runs in a thread, so the event loop goes on."""
+        """Called by `httpx.AsyncClient`. The command does not block the event loop."""
         from anyio.to_thread import run_sync  # httpx needs anyio, too
 
         url = str(request.url)
@@ -201,20 +201,26 @@ class PlatformAuth(_Auth):
 
     def _run(self, *words: str) -> dict[str, Any]:
         # A function that raises an error has no variable with a secret: tracebacks may show those.
-        error, printed = self._outcome(words)
-        if error is not None:
-            raise error
-        return printed
+        result, notices = self._outcome(words)
+        for notice in notices:
+            warnings.warn(notice)
+        if isinstance(result, PlatformAuthError):
+            raise result
+        return result
 
-    def _outcome(self, words: tuple[str, ...]) -> tuple[Optional[PlatformAuthError], dict[str, Any]]:
-        """Runs the command. Returns an error, or what the command printed."""
+    def _outcome(
+        self, words: tuple[str, ...]
+    ) -> tuple[Union[PlatformAuthError, dict[str, Any]], list[str]]:
+        """Runs the command. Returns what it printed, or an error; and its warnings."""
         # Jupyter and VS Code are often started without the folders of the shell's PATH.
         folders = [os.path.expanduser(f"~/{folder}") for folder in (".local/bin", ".deno/bin")]
         path = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
         program = shutil.which("platform-auth", path=path)
         if program is None:
-            problem = "Cannot find the command platform-auth; install it (npm install -g "
-            return PlatformAuthError(f"{problem}@platform-auth/cli), then start Python again"), {}
+            return PlatformAuthError(
+                "Cannot find the command platform-auth; install it or, if a terminal finds it, add "
+                "its folder to the PATH: os.environ['PATH'] += os.pathsep + '/its/folder'"
+            ), []
         line = [program, *words, "--json"]
         if self._env_file is not None:
             line += ["--env-file", self._env_file]
@@ -228,21 +234,24 @@ class PlatformAuth(_Auth):
                 env={**os.environ, "PATH": path},
             )
         except OSError as error:
-            return PlatformAuthError(f"Cannot run {program}: {error.strerror}"), {}
+            problem = f"Cannot run {program}: {error.strerror}"
+            return PlatformAuthError(f"{problem}; install it again"), []
         if done.returncode != 0:
-            return _error_in(done.stderr, done.returncode), {}
-        for warning in re.findall("^platform-auth: warning: (.+)", done.stderr, re.MULTILINE):
-            warnings.warn(warning)
+            return _error_in(done.stderr, done.returncode), []
+        notices = re.findall("^platform-auth: warning: (.+)", done.stderr, re.MULTILINE)
         try:
             printed = json.loads(done.stdout)
             if words[0] == "token":
                 # Anything else could not be a header, or would be another one, too.
                 token = re.fullmatch("[!-~]+", printed.pop("access_token"))
                 printed["header"] = _Header(f"bearer {token[0]}")  # type: ignore
-            return None, printed
+            return printed, notices
         except (ValueError, TypeError, KeyError, AttributeError):
-            problem = f"{program} printed no token"
-        return PlatformAuthError(f"{problem}; see what {program} --version prints"), {}
+            pass  # the error must not lead to what was printed, as its cause would
+        return PlatformAuthError(
+            f"{program} printed no token; it is another program or another version: write "
+            "platform_auth.py again, with platform-auth python"
+        ), []
 
 
 def _make(api: Optional[str], env_file: Optional[str]) -> PlatformAuth:

@@ -60,7 +60,7 @@ function inPythonWorld(
         args: ["-c", code],
         cwd: folder,
         clearEnv: true,
-        env: childEnvironment({ PATH, HOME: folder, ...env }),
+        env: childEnvironment({ PATH, ...env }),
       });
     const commands = () => Deno.readTextFileSync(`${folder}/commands`).trim().split("\n");
     await use({ ...world, python, commands });
@@ -343,7 +343,7 @@ for minutes in (0, 28.5, 29.5):
     };
     assertMatch(await failing("empty.env"), /^LoginNeeded .*empty\.env.*platform-auth login/);
     assertMatch(
-      await failing(null, { PATH: "/usr/bin:/bin" }),
+      await failing(null, { PATH: "/usr/bin:/bin", HOME: folder }),
       /^PlatformAuthError Cannot find the command platform-auth; .*PATH/,
     );
     for (const printed of ["hunter2", '{"access_token": "hunter2 hunter2"}', '["hunter2"]', ""]) {

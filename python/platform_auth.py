@@ -33,7 +33,7 @@ else:
     except Exception:  # httpx is not installed, or broken, which must not stop users of requests
         _Auth = object
 
-__all__ = ["LoginNeeded", "PlatformAuth", "PlatformAuthError"]
+__all__ = ["LoginNeeded", "PlatformAuth", "PlatformAuthError", "login"]
 
 
 class PlatformAuthError(RuntimeError):
@@ -44,11 +44,11 @@ class LoginNeeded(PlatformAuthError):
     """There is no session, or it is over: log in again, in a terminal."""
 
 
-class _Header(str):
-    """An Authorization header that debuggers and verbose tracebacks do not show."""
+class _Secret(str):
+    """A text that debuggers and verbose tracebacks do not show."""
 
     def __repr__(self) -> str:
-        return "'bearer ...'"
+        return "'...'"
 
 
 class PlatformAuth(_Auth):
@@ -68,8 +68,8 @@ class PlatformAuth(_Auth):
         self._given = api
         self._env_file = None if env_file is None else os.path.expanduser(os.fspath(env_file))
         self._api = None if api is None else _checked(api)
-        self._header = _Header()
-        self._renew_at = 0.0
+        self._header = _Secret()
+        self._asked_at = self._renew_at = 0.0
         self._refreshed_at = 0.0
         self._lock = threading.Lock()
 
@@ -98,7 +98,7 @@ class PlatformAuth(_Auth):
         sent = request.headers.get("Authorization")
         if (
             response.status_code != 401
-            or not isinstance(sent, _Header)
+            or not isinstance(sent, _Secret)
             or not isinstance(request.body, (bytes, str, type(None)))
         ):
             return response
@@ -137,8 +137,7 @@ class PlatformAuth(_Auth):
         from anyio.to_thread import run_sync  # httpx needs anyio, too
 
         url = str(request.url)
-        is_ready = self._api is not None and time.time() < self._renew_at
-        header = self._header_for(url) if is_ready else await run_sync(self._header_for, url)
+        header = self._header_for(url) if self._is_current() else await run_sync(self._header_for, url)
         if header is not None:
             request.headers["Authorization"] = header
         response = yield request
@@ -161,7 +160,7 @@ class PlatformAuth(_Auth):
             )
         return self._api
 
-    def _header_for(self, url: str) -> Optional[_Header]:
+    def _header_for(self, url: str) -> Optional[_Secret]:
         """The header for a call; `None` if the address is not the API's."""
         api = self._base()
         if _origin(url) == _origin(api):
@@ -170,10 +169,13 @@ class PlatformAuth(_Auth):
         warnings.warn(f"PlatformAuth sends no token to {scheme}://{host}, only to {api}")
         return None
 
-    def _current(self, rejected: Optional[_Header] = None) -> _Header:
+    def _is_current(self) -> bool:
+        return time.time() < self._renew_at and self._asked_at > _logged_in_at
+
+    def _current(self, rejected: Optional[_Secret] = None) -> _Secret:
         """A current header; after a 401, another one than the rejected one if there is another."""
         with self._lock:
-            if time.time() >= self._renew_at or self._header == rejected:
+            if not self._is_current() or self._header == rejected:
                 self._ask()
             if self._header == rejected and time.time() > self._refreshed_at + 30:
                 self._refreshed_at = time.time()
@@ -181,7 +183,7 @@ class PlatformAuth(_Auth):
                 self._ask()
             return self._header
 
-    def _newer_than(self, rejected: _Header) -> _Header:
+    def _newer_than(self, rejected: _Secret) -> _Secret:
         try:
             return self._current(rejected)
         except PlatformAuthError as error:
@@ -197,11 +199,12 @@ class PlatformAuth(_Auth):
         if end is not None:
             left = datetime.fromisoformat(end.replace("Z", "+00:00")).timestamp() - time.time()
         self._header = printed["header"]
+        self._asked_at = time.time()
         self._renew_at = time.time() + left - min(60, left / 3)
 
-    def _run(self, *words: str) -> dict[str, Any]:
+    def _run(self, *words: str, text: str = "") -> dict[str, Any]:
         # A function that raises an error has no variable with a secret: tracebacks may show those.
-        result, notices = self._outcome(words)
+        result, notices = self._outcome(words, text)
         for notice in notices:
             warnings.warn(notice)
         if isinstance(result, PlatformAuthError):
@@ -209,7 +212,7 @@ class PlatformAuth(_Auth):
         return result
 
     def _outcome(
-        self, words: tuple[str, ...]
+        self, words: tuple[str, ...], text: str
     ) -> tuple[Union[PlatformAuthError, dict[str, Any]], list[str]]:
         """Runs the command. Returns what it printed, or an error; and its warnings."""
         # Jupyter and VS Code are often started without the folders of the shell's PATH.
@@ -227,7 +230,7 @@ class PlatformAuth(_Auth):
         try:
             done = subprocess.run(
                 line,
-                stdin=subprocess.DEVNULL,
+                input=text,  # nothing can be typed
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",
@@ -244,7 +247,7 @@ class PlatformAuth(_Auth):
             if words[0] == "token":
                 # Anything else could not be a header, or would be another one, too.
                 token = re.fullmatch("[!-~]+", printed.pop("access_token"))
-                printed["header"] = _Header(f"bearer {token[0]}")  # type: ignore
+                printed["header"] = _Secret(f"bearer {token[0]}")  # type: ignore
             return printed, notices
         except (ValueError, TypeError, KeyError, AttributeError):
             pass  # the error must not lead to what was printed, as its cause would
@@ -252,6 +255,23 @@ class PlatformAuth(_Auth):
             f"{program} printed no token; it is another program or another version: write "
             "platform_auth.py again, with platform-auth python"
         ), []
+
+
+_logged_in_at = 0.0
+
+
+def login(*, env_file: Union[str, os.PathLike[str], None] = None) -> None:
+    """Prompts for a portal string, which the portal's "Copy Token" copies, and logs in with it."""
+    global _logged_in_at
+    from getpass import getpass
+
+    auth = PlatformAuth(env_file=env_file)
+    secret = _Secret(getpass('Paste the string of "Copy Token": '))
+    status = auth._run("login", "--portal", "--stdin", text=secret)
+    _logged_in_at = time.time()
+    print(f"Signed in as {status.get('username')}.")
+    for warning in status.get("warnings", []):
+        print(warning)
 
 
 def _make(api: Optional[str], env_file: Optional[str]) -> PlatformAuth:
@@ -272,7 +292,7 @@ def _origin(url: str) -> tuple[str, str, Optional[int]]:
     return parts.scheme, parts.hostname or "", port
 
 
-def _was_refused(response: httpx.Response, header: _Header) -> bool:
+def _was_refused(response: httpx.Response, header: _Secret) -> bool:
     """Whether the API rejected the token of a call that can be repeated."""
     request = response.request  # after a redirect to another host, this has no token
     if response.status_code != 401 or request.headers.get("Authorization") != header:
@@ -293,7 +313,10 @@ def _error_in(stderr: str, code: int) -> PlatformAuthError:
         message = stderr.strip() or f"platform-auth failed with exit status {code}"
     if code != 3:
         return PlatformAuthError(message)
-    return LoginNeeded(f"{message} (in a terminal: a notebook's cell cannot answer its prompts)")
+    return LoginNeeded(
+        f"{message} (in a terminal, because a notebook's cell cannot answer its prompts; "
+        "with a portal string also here: platform_auth.login())"
+    )
 
 
 def _make_api() -> requests.Session:

@@ -5,6 +5,7 @@ import { type ChildResult, outputOf } from "../../support/child_deno.ts";
 import { childEnvironment, CLI_PATH, type CliWorld, inCliWorld } from "../../support/cli_world.ts";
 import { documentText } from "../../support/documented_flags.ts";
 import { type LocalServer, serveLocal } from "../../support/local_server.ts";
+import { linesOf } from "../../support/portless.ts";
 import { needing, NO_SHELL, notInstalled, pythonWith, subject } from "../../support/needs.ts";
 
 /** The Python block of each section. */
@@ -312,6 +313,30 @@ print(requests.get(API, auth=PlatformAuth(API)).status_code)`;
     });
   }
 
+  test(
+    "login() prompts for a portal string, which all objects then use",
+    "requests",
+    async (world) => {
+      const { ACCESS_TOKEN = "" } = linesOf(world.envFile);
+      await Deno.writeTextFile(`${world.folder}/copied`, `bearer ${ACCESS_TOKEN}`);
+      const code = `import getpass, platform_auth
+getpass.getpass = lambda prompt: open("copied").read()
+platform_auth.api.get("/v1/whoami")
+platform_auth.login()
+print(platform_auth.api.get("/v1/whoami").status_code)`;
+      const { stdout, stderr } = await world.python(code);
+      assertMatch(stdout, /^Signed in as student\.\n.*portal token cannot be refreshed.*\n200\n$/);
+      assert(!/eyJ/.test(stdout + stderr));
+      assertEquals(world.commands(), ["token", "login", "token"]);
+      assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
+      await Deno.writeTextFile(`${world.folder}/copied`, "bearer hunter2");
+      const wrong = await world.python(`import getpass, platform_auth
+getpass.getpass = lambda prompt: open("copied").read()
+${FAILING.replace(/PlatformAuth.*/, "platform_auth.login()")}`);
+      assertMatch(wrong.stdout, /^PlatformAuthError .*Copy Token/);
+    },
+  );
+
   test("PlatformAuth asks again a minute before the token expires", "requests", async (world) => {
     const code = `import time
 auth = PlatformAuth(API)
@@ -341,7 +366,10 @@ for minutes in (0, 28.5, 29.5):
       assertEquals(stderr, "");
       return stdout;
     };
-    assertMatch(await failing("empty.env"), /^LoginNeeded .*empty\.env.*platform-auth login/);
+    assertMatch(
+      await failing("empty.env"),
+      /^LoginNeeded .*empty\.env.*platform-auth login.*platform_auth\.login\(\)/,
+    );
     assertMatch(
       await failing(null, { PATH: "/usr/bin:/bin", HOME: folder }),
       /^PlatformAuthError Cannot find the command platform-auth; .*PATH/,

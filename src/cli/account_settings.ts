@@ -16,7 +16,7 @@ export const ACCOUNT_SETTINGS: readonly AccountSetting[] = [
     name: "AUTH_URL",
     question: "Address of the token endpoint, https://…:",
     label:
-      /^(?:(?:auth|token)(?:url|address|endpoint(?:url)?)|addressofthetokenendpoint|initiateauth|identityprovider)$/,
+      /^(?:(?:auth|token)(?:url|address)|(?:auth|token)?endpoint(?:url)?|addressofthetokenendpoint|initiateauth|identityprovider)$/,
   },
   {
     name: "APP_CLIENT_ID",

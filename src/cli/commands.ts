@@ -8,13 +8,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "write the settings of your account into a .env",
     description: `Writes the settings of your account into the .env, and checks them. Reads the
 settings from the reply of your subscription's support channel, written as
-KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows no
-value of the reply except the hosts that will receive the password or the
-token. Never replaces a value: to use a new one, first remove the line from the
-.env. In a git work tree, adds lines to .gitignore that keep the .env out of
-git.
+KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows which
+settings it found, their hosts, and values that differ from the .env, but no
+secret. Never replaces a value: to use a new one, first remove the line from
+the .env. In a git work tree, adds lines to .gitignore that keep the .env out
+of git.
 
-With --global, writes your own .env. Every folder without a .env uses this
+With --global, writes the global .env. Every folder without a .env uses this
 file, so that one login serves all folders.`,
     options: {
       from: {
@@ -69,7 +69,7 @@ If there is no session, logs in with the user name and password from the .env
 or the environment. If AUTH_STORE is set, never logs in: a session in a store
 is shared.
 
-With --json, prints { "access_token", "expires_at" }.`,
+With --json, prints { "access_token", "expires_at", "api_base_url" }.`,
     options: {
       "min-valid": {
         value: "<seconds>",
@@ -195,6 +195,14 @@ its folder. A missing folder is created; an existing file is left unchanged.`,
     examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
     load: () => import("./commands/notebook.ts"),
   }),
+  "python": command({
+    summary: "print platform_auth.py, for requests, httpx and pandas",
+    description: `Prints a Python file that sends the token with requests, httpx and others. Save
+it next to your notebook or script. Works offline.`,
+    options: {},
+    examples: ["platform-auth python > platform_auth.py"],
+    load: () => import("./commands/python.ts"),
+  }),
   "explain": command({
     summary: "what a code means, and what to do",
     description: `Explains the code of an error or a notice, or an HTTP status of the API. Works
@@ -228,7 +236,8 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
     options: {
       "port": {
         value: "<number>",
-        help: "use this port and the next two (default 8410; 0:\nany free ports)",
+        help: "use this port and the next two; 0: any free\n" +
+          "ports. Default: 8410, or free ports if one of the\nthree is in use",
       },
       "access-token-seconds": { value: "<n>", help: "lifetime of an access token (default 1800)" },
       "refresh-days": { value: "<n>", help: "lifetime of a refresh token (default 30)" },

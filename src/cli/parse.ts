@@ -99,7 +99,11 @@ function usageProblem(
 ): string | undefined {
   const option: Option | undefined = Object.hasOwn(options, name) ? options[name] : undefined;
   if (option === undefined) {
-    const meant = closest(name, Object.keys(options));
+    const names = Object.keys(options);
+    // `--with-token` is an option of other programs.
+    const meant = name === "with-token" && names.includes("portal")
+      ? "portal --stdin"
+      : closest(name, names) ?? names.find((each) => name.length > 2 && each.startsWith(name));
     return noSuch("option", rawName, meant && `--${meant}`);
   }
   if (option.value === undefined) {

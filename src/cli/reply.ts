@@ -63,10 +63,13 @@ function inLine(line: string): Finding[] {
   return labeled(label, text);
 }
 
-/** Finds settings among the strings in JSON. The label of a string is its own key. */
+/**
+ * Finds settings among the strings in JSON. The label of a string is its own key. The key "endpoint"
+ * alone may be that of the API, inside an object with another name.
+ */
 function inJson(value: unknown): Finding[] {
   return Object.entries(Object(value)).flatMap(([key, member]) =>
-    typeof member === "string" ? labeled(key, member) : inJson(member)
+    typeof member !== "string" ? inJson(member) : key === "endpoint" ? [] : labeled(key, member)
   );
 }
 

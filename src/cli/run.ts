@@ -17,6 +17,10 @@ import { pathOfUrl } from "../files/paths.ts";
 const INSTEAD: Readonly<Record<string, string>> = {
   "store-key": "make the key with openssl rand -base64 32",
   whoami: "platform-auth status says who is signed in",
+  auth: "leave out auth, as in platform-auth login",
+  get: "use platform-auth fetch <path>",
+  curl: "use platform-auth fetch <path>",
+  update: "npm install -g @platform-auth/cli@latest updates the npm package, git pull a clone",
   version: "use platform-auth --version",
   config: "settings are in the .env, which platform-auth init writes; see: platform-auth doctor",
   configure: "platform-auth init writes the settings",

@@ -55,6 +55,30 @@ export function fixText(fix: Fix): string {
   }).join("");
 }
 
+/**
+ * Returns advice that names the command `platform-auth`. A notebook may run where the command is not
+ * installed, and then gets the other advice.
+ */
+export function commandOr(withCommand: string, otherwise: string): string {
+  return !inKernel() || isInstalled() ? withCommand : otherwise;
+}
+
+/** Whether the search path of this process contains the command. */
+function isInstalled(): boolean {
+  const [separator, endings] = Deno.build.os === "windows"
+    ? [";", [".cmd", ".exe"]] as const
+    : [":", [""]] as const;
+  const files = (Deno.env.get("PATH") ?? "").split(separator)
+    .flatMap((folder) => endings.map((ending) => `${folder}/platform-auth${ending}`));
+  return files.some((file) => {
+    try {
+      return Deno.statSync(file).isFile;
+    } catch {
+      return false;
+    }
+  });
+}
+
 let kernel: boolean | undefined;
 
 /**

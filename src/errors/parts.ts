@@ -1,3 +1,4 @@
+import { commandOr } from "./advice.ts";
 import { causeOf } from "./cause.ts";
 import { type AuthErrorCode, CODES } from "./codes.ts";
 import { printable } from "./escape.ts";
@@ -26,9 +27,11 @@ export function sentenceOf(
   return fix === "" ? problem : `${problem}; ${fix}`;
 }
 
-/** Names the command that explains an error. The command works offline and in any folder. */
+/** Names the command, or else the page, that explains an error. The command works offline. */
 export function helpOn({ code, topic = code }: Pick<Parts, "code" | "topic">): string {
-  return `help: platform-auth explain ${topic}`;
+  return `help: ${
+    commandOr(`platform-auth explain ${topic}`, `${topic} in docs/troubleshooting.md`)
+  }`;
 }
 
 /**

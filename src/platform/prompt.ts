@@ -46,6 +46,11 @@ export class Questions {
     return this.world.ask === undefined && inKernel();
   }
 
+  /** Whether a terminal shows the prompts. */
+  get isInTerminal(): boolean {
+    return this.world.ask === undefined && !inKernel() && Deno.stdin.isTerminal();
+  }
+
   /**
    * Prompts the user. The input for a secret is hidden, and line breaks around it are removed.
    * A kernel's prompt blocks the thread, so Stop can abort the signal only after the prompt. The

@@ -58,6 +58,12 @@ interface KnownReason {
   readonly orProxy?: true;
 }
 
+const REFUSED: KnownReason = {
+  says: /connection refused|ECONNREFUSED/i,
+  words: "the connection was refused",
+  orProxy: true,
+};
+
 /** The known reasons, of which the first match is used. */
 const REASONS: readonly KnownReason[] = [
   {
@@ -68,11 +74,7 @@ const REASONS: readonly KnownReason[] = [
       "Deno starts, with special characters as %-codes",
     stays: true,
   },
-  {
-    says: /connection refused|ECONNREFUSED/i,
-    words: "the connection was refused",
-    orProxy: true,
-  },
+  REFUSED,
   {
     says: /dns error|lookup address|ENOTFOUND|EAI_AGAIN/i,
     words: "the host name was not found",
@@ -124,10 +126,14 @@ export function networkReason(error: unknown, url?: URL): NetworkReason {
     .replace(/ for url \(\S*\)/, "");
   const known = REASONS.find(({ says }) => says.test(text));
   const words = known?.words ?? "the request failed";
+  const isLocal = known === REFUSED && url !== undefined && isLoopback(url.hostname);
+  const fix = isLocal
+    ? `check whether the sandbox, or what else you run on ${url.host}, is still running`
+    : known?.fix;
   const proxy = known?.orProxy && url?.protocol === "https:" && HTTPS_PROXIES.find(environment);
   return {
     words: proxy ? `${words}, or the proxy in ${proxy} cannot be reached` : words,
-    fix: proxy ? `check ${proxy}, the address and the network` : known?.fix,
+    fix: proxy ? `check ${proxy}, the address and the network` : fix,
     isKnown: known !== undefined,
     isUnsent: text.includes("(Connect)"),
     mayPass: known?.stays !== true,

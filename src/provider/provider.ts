@@ -1,5 +1,5 @@
 import { ConfigError } from "../errors/errors.ts";
-import { type Advice, fixText } from "../errors/advice.ts";
+import { type Advice, commandOr, fixText, inKernel } from "../errors/advice.ts";
 import {
   ENDPOINT_NAMES,
   type ProviderDialect,
@@ -150,21 +150,24 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   const half = asksForCredentials ? settings.unusedHalf : undefined;
 
   const problems = [`missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`];
-  const steps: string[] = [];
+  const searched = unusable.length === 0 ? whyNoSettings(settings) : undefined;
+  const isUnset = searched !== undefined && inKernel();
+  const steps: string[] = isUnset ? [fixText(searched.fix)] : [];
   for (const { problem, fix = "" } of half ? [half, ...unusable] : unusable) {
     problems.push(problem);
     steps.push(fixText(fix));
   }
-  const searched = unusable.length === 0 ? whyNoSettings(settings) : undefined;
   if (searched) problems.push(searched.problem);
   if (!["AUTH_URL", "USERNAME"].every(mayUseVariable)) {
     problems.push("the environment could not be read without --allow-env");
   }
   const inFile = envFile === undefined ? "" : `in ${envFile}, `;
-  if (unset.length > 0) {
+  if (unset.length > 0 && !isUnset) {
     steps.push(`set the missing values ${inFile}in the environment or as an option`);
   }
-  if (unset.some((name) => name !== "username" && name !== "password")) steps.push(BY_SUPPORT);
+  if (unset.some((name) => name !== "username" && name !== "password")) {
+    steps.push(BY_SUPPORT + commandOr(isUnset ? "" : ", then run platform-auth init", ""));
+  }
   return {
     code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",
     problem: problems.join("; "),
@@ -172,8 +175,8 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   };
 }
 
-const BY_SUPPORT = "the app client id, its secret and the user pool id belong to your " +
-  "subscription: open a ticket with its support channel to obtain them, then run platform-auth init";
+const BY_SUPPORT = "your subscription's support channel gives you the app client id, its secret " +
+  "and the user pool id: open a ticket";
 
 /** The variables that can set a missing setting. */
 function namesOf(name: SettingName, settings: Settings): string {

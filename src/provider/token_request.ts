@@ -10,10 +10,11 @@ import type { Hold } from "./hold.ts";
 import { confirmDevice } from "./device.ts";
 import { send, type SendOptions, type SendResult } from "./send.ts";
 import { passwordRequest, refreshRequest, rotatingRefreshRequest } from "./requests.ts";
-import type { Outcome } from "./protocol.ts";
+import type { Outcome, Refused } from "./protocol.ts";
 import type { Provider } from "./provider.ts";
 import { readClaims } from "../platform/claims.ts";
 import type { Secret } from "../platform/secret.ts";
+import { VARIABLES } from "../settings/options.ts";
 import type { World } from "../platform/world.ts";
 
 // A refresh imports only this file on demand. Both re-exported functions are thereby also loaded
@@ -97,12 +98,16 @@ export async function requestRefresh(
   };
   const mayGoOn = () => world.monotonic() < end && options.isWanted?.() !== false;
 
-  // Without any name for SECRET_HASH, the provider says what is missing.
   const [first = "omit", ...others] = variantsFor(provider, names, refreshVariant);
   let last = await attempt(first);
   for (const variant of others) {
     if (codeOf(last.outcome) !== "SECRET_HASH_REJECTED" || !mayGoOn()) break;
     last = await attempt(variant);
+  }
+  const { outcome } = last;
+  if (outcome.kind === "refused" && outcome.code === "SECRET_HASH_REJECTED") {
+    const advice = outcome.advice ?? adviceWithout(names, provider);
+    return { ...last, outcome: { ...outcome, advice } };
   }
   if (codeOf(last.outcome) !== "FLOW_DISABLED" || first === "rotating" || !mayGoOn()) return last;
   const rotated = await attempt("rotating");
@@ -112,13 +117,25 @@ export async function requestRefresh(
   return isUnknown ? { ...last, attempts } : rotated;
 }
 
+/** SECRET_HASH contains the user name, which a refresh token alone does not show. */
+function adviceWithout(names: Names, { clientSecret }: Provider): Refused["advice"] {
+  if (clientSecret === undefined || Object.values(names).some(Boolean)) return undefined;
+  return {
+    problem: "the provider requires SECRET_HASH, which contains the user name",
+    fix: `set ${VARIABLES.username} to the user name of this session`,
+  };
+}
+
 function codeOf(outcome: Outcome): string | undefined {
   return outcome.kind === "refused" ? outcome.code : undefined;
 }
 
+/** The names from which SECRET_HASH may be made. */
+type Names = Readonly<Record<"username" | "sub" | "login", string | undefined>>;
+
 function variantsFor(
   provider: Provider,
-  names: Readonly<Record<"username" | "sub" | "login", string | undefined>>,
+  names: Names,
   known: RefreshVariant | undefined,
 ): RefreshVariant[] {
   if (known === "rotating") return ["rotating"];

@@ -1,7 +1,8 @@
 import type { StartSandboxOptions } from "./options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-const FIRST_PORT = 8410;
+/** The port of the identity provider, unless the user specifies one. */
+export const FIRST_PORT = 8410;
 
 /**
  * Converts command-line options for the behavior of the sandbox to options of `startSandbox()`,

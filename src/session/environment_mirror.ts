@@ -3,6 +3,8 @@ import { linesIn, readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "./whose.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
 import { AUDIENCE_VARIABLE, audienceText, type Trust } from "../settings/trust.ts";
+import { displayPath } from "../files/paths.ts";
+import { ENV_FILE_VARIABLE } from "../settings/options.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
@@ -79,7 +81,7 @@ export function firstTokens(
  * @returns The tokens, or a `note` that says why they are ignored.
  */
 function tokensInEnvironment(
-  { issuer, world }: Configuration,
+  { issuer, world, settings: { envFile, trust } }: Configuration,
   kept: Tokens | undefined,
 ): { own?: Tokens; note?: StoredTokens["note"] } {
   const clientId = issuer.clientId ?? kept?.claims.clientId;
@@ -87,6 +89,12 @@ function tokensInEnvironment(
   if (parts === undefined) return note === undefined ? {} : { note };
   const own = makeTokens(parts, world);
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
+  if (own.accessToken.reveal() === "") {
+    // A refresh token alone does not show its client and account, so it never replaces a session.
+    const { refreshToken } = kept ?? own;
+    if (own.refreshToken?.reveal() !== refreshToken?.reveal()) return {};
+    return trust.isFound && kept === undefined ? { note: unsent(envFile) } : { own };
+  }
   if (!isOfAnother(own.claims, clientId, kept?.claims)) return { own };
   return {
     note: {
@@ -94,6 +102,16 @@ function tokensInEnvironment(
         "this session, so they are neither used nor replaced",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
+  };
+}
+
+/** Says that the refresh token in the environment is not sent to the hosts in a `.env`. */
+function unsent(envFile: string | undefined): StoredTokens["note"] {
+  return {
+    problem: `REFRESH_TOKEN from the environment is not sent to the hosts in ${
+      displayPath(envFile)
+    }: nobody specified this file, it was only found in the folder`,
+    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${envFile}`,
   };
 }
 

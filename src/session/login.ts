@@ -204,27 +204,34 @@ async function loginByPassword(
 ): Promise<LoginResult> {
   const { questions, asksPerson } = answerers;
   const provider = await resolveProvider("login", settings, !asksPerson);
-  const username = settings.text("username") ??
-    (await questions.need("User name:", "set USERNAME", { secret: false, signal })).trim();
-  const wrong = support?.wrongAccount(username);
-  if (wrong) throw wrong;
-  const login = { provider, world, settings, username };
-  const host = `Password of ${username} for ${provider.url.host}`;
-  const question = `${[host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n")}:`;
+  const visible = { secret: false, signal };
+  const set = settings.text("username");
+  let username = set ?? (await questions.need("User name:", "set USERNAME", visible)).trim();
   const known = settings.secret("password");
-  let message = question;
+  let lead = "";
   for (let first = true;; first = false) {
+    const wrong = support?.wrongAccount(username);
+    if (wrong) throw wrong;
+    const login = { provider, world, settings, username };
+    const host = `Password of ${username} for ${provider.url.host}`;
+    const lines = [host, ...namedBy(settings, ENDPOINT_NAMES)].map(printable).join("\n");
+    const question = `${lead}${lines}:`;
     const password = known ??
-      new Secret(await questions.need(message, "set PASSWORD", { secret: true, signal }));
+      new Secret(await questions.need(question, "set PASSWORD", { secret: true, signal }));
     const result = await requestLogin(provider, username, password, world, signal, support?.hold);
     const { outcome, tokens } = result;
     if (tokens) return loginResult(login, tokens, result, false);
     if (outcome.kind === "challenge") return await takeSteps(login, outcome, answerers, signal);
     const isRejected = outcome.kind === "refused" && outcome.code === "INVALID_CREDENTIALS";
     const doubts = doubtsAbout(outcome, username, password, provider);
-    // The user may correct a mistyped password once. More attempts could lock the account.
+    // The user may correct a typing error once. More attempts could lock the account.
     if (first && isRejected && known === undefined) {
-      message = `${["User name or password rejected", ...doubts].join("; ")}.\n${question}`;
+      lead = `${["User name or password rejected", ...doubts].join("; ")}.\n`;
+      if (set === undefined) {
+        const name = printable(`User name, or Enter for ${username}:`);
+        username = (await questions.ask(lead + name, visible))?.trim() || username;
+        lead = "";
+      }
       continue;
     }
     const hints = isRejected ? [credentialSources(settings)] : [];

@@ -1,5 +1,5 @@
 /** Says where a `.env` was looked for, for a call that finds neither settings nor a session. */
-import { type Advice, type Fix, fixText } from "../errors/advice.ts";
+import { type Advice, commandOr, type Fix, fixText, inKernel } from "../errors/advice.ts";
 import { mayRead } from "../files/file_info.ts";
 import { folderOf, withoutSlash } from "../files/paths.ts";
 import { ownEnvFile, searchAbove } from "./env_location.ts";
@@ -23,7 +23,7 @@ export function whyNoSettings(settings: Settings): (Advice & { readonly fix: Fix
 
 /** Returns the fix for a call that finds neither settings nor a session. */
 export function loginAfter({ fix }: { readonly fix: Fix }): Fix {
-  return [fixText(fix), ", then run ", { call: "login" }, " (a portal string needs no settings)"];
+  return [fixText(fix), ", then run ", { call: "login" }, ". A portal string needs no settings"];
 }
 
 /** Says which folders were searched, and for which ones the permission is missing. */
@@ -35,9 +35,17 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
   const unreadable = folders.filter((folder) => !mayRead(folder)).join();
   const further = unreadable &&
     `; the search stopped because --allow-read=${unreadable} is missing`;
+  const problem = `no .env was found in ${folders.filter(mayRead).join(", ")}${further}`;
+  if (inKernel()) {
+    const init = commandOr(
+      "run platform-auth init, or platform-auth init --global for all folders",
+      "write a .env as described in docs/settings.md",
+    );
+    return { problem, fix: `run the first cell of this notebook; for your own account, ${init}` };
+  }
   const file = { inProgram: `in ${ENV_FILE_VARIABLE}`, inTerminal: "with --env-file" };
   return {
-    problem: `no .env was found in ${folders.filter(mayRead).join(", ")}${further}`,
+    problem,
     fix: ["run platform-auth init, or name a file ", file],
   };
 }

@@ -1,7 +1,9 @@
 /** CI, cron and containers, where the settings contain everything that a login needs. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { createSession } from "../../mod.ts";
 import { namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 
 /** Works in a folder without a `.env`. */
@@ -51,6 +53,81 @@ Deno.test("status asks for a login if fetch and token cannot log in, and says wh
     assertStringIncludes(stdout, BY_HAND);
     assertMatch(stdout, /AUTH_URL.* must not receive PASSWORD/);
   }));
+
+/** The settings of an account without user name and password, and a refresh token. */
+async function withRefreshToken({ sandbox, variables }: CliWorld): Promise<Record<string, string>> {
+  const session = createSession(sandbox.settings);
+  await session.login();
+  const { REFRESH_TOKEN = "" } = linesOf(sandbox.settings.envFile);
+  const { USERNAME: _, PASSWORD: __, ...settings } = variables;
+  return { ...settings, REFRESH_TOKEN };
+}
+
+Deno.test("refresh needs only the settings and REFRESH_TOKEN in the .env, and saves the new token", () =>
+  inCliWorld(async (world) => {
+    const { run, folder, envFile } = world;
+    const lines = await withRefreshToken(world);
+    await writeEnv(folder, lines);
+    const { code, stderr } = await run(["refresh"]);
+    assertEquals([code, stderr], [0, ""]);
+    const { ACCESS_TOKEN, ...saved } = linesOf(envFile);
+    assertMatch(ACCESS_TOKEN ?? "", /^eyJ/);
+    assertEquals(saved.REFRESH_TOKEN, lines.REFRESH_TOKEN);
+    assertEquals((await run(["fetch", "/v1/whoami"])).code, 0);
+  }));
+
+Deno.test("refresh needs only the settings and REFRESH_TOKEN in the environment", () =>
+  inBareFolder(async (world) => {
+    const { run, envFile, sandbox } = world;
+    const env = await withRefreshToken(world);
+    const { code, stderr } = await run(["refresh"], { env });
+    assertEquals([code, stderr], [0, ""]);
+    assertMatch(linesOf(envFile).ACCESS_TOKEN ?? "", /^eyJ/);
+    // The variable is still set, but now the file contains the session.
+    assertEquals((await run(["status"], { env })).stderr, "");
+    const sent = sandbox.requests.length;
+    const other = await run(["fetch", "/v1/whoami"], {
+      env: { ...env, REFRESH_TOKEN: "of-another" },
+    });
+    assertEquals([other.code, other.stderr, sandbox.requests.length], [0, "", sent]);
+  }));
+
+Deno.test("refresh says why REFRESH_TOKEN is not sent to the hosts in a .env that was only found", () =>
+  inCliWorld(async (world) => {
+    const { run, folder, sandbox } = world;
+    const { REFRESH_TOKEN = "", ...settings } = await withRefreshToken(world);
+    await writeEnv(folder, settings);
+    const sent = sandbox.requests.length;
+    const found = await run(["refresh", "--json"], { env: { REFRESH_TOKEN } });
+    const { code, problem } = JSON.parse(found.stderr).error;
+    assertEquals([found.code, code, sandbox.requests.length], [3, "NO_SESSION", sent]);
+    assertStringIncludes(problem, "AUTH_ENV_FILE=");
+    const trusted = await run(["refresh", "--env-file=.env"], { env: { REFRESH_TOKEN } });
+    assertEquals([trusted.code, trusted.stderr], [0, ""]);
+  }));
+
+Deno.test("refresh asks for USERNAME if SECRET_HASH needs a name that nobody set", () =>
+  inCliWorld(async (world) => {
+    const { run, folder } = world;
+    const lines = await withRefreshToken(world);
+    await writeEnv(folder, lines);
+    const { code, fix } = JSON.parse((await run(["refresh", "--json"])).stderr).error;
+    assertEquals(code, "SECRET_HASH_REJECTED");
+    assertMatch(fix, /^set USERNAME /);
+    await writeEnv(folder, { ...lines, USERNAME: "student" });
+    assertEquals((await run(["refresh"])).code, 0);
+  }, { refreshSecretHash: "required" }));
+
+for (const missing of ["USER_POOL_ID", "APP_CLIENT_ID", "AUTH_URL"]) {
+  Deno.test(`refresh names ${missing} if only that is missing`, () =>
+    inCliWorld(async (world) => {
+      const { [missing]: _, ...lines } = await withRefreshToken(world);
+      await writeEnv(world.folder, lines);
+      const { code, problem } = JSON.parse((await world.run(["refresh", "--json"])).stderr).error;
+      assertEquals(code, "MISSING_SETTINGS");
+      assertMatch(problem, new RegExp(`missing ${missing}$`));
+    }));
+}
 
 Deno.test("fetch needs only a token and the address of the API", () =>
   inBareFolder(async ({ run, sandbox, variables: { API_BASE_URL = "" } }) => {

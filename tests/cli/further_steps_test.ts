@@ -42,6 +42,10 @@ function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
   return dialog;
 }
 
+/** A line of a QR code, white on black. */
+// deno-lint-ignore no-control-regex -- terminal colors begin with the control character Esc
+const QR_LINE = /^\u001b\[97;40m[█▀▄ ]{30,}\u001b\[0m\r?$/m;
+
 // The cases with special prompts: a repeated password, and the code of a new app.
 const TYPED = CHALLENGE_CASES.filter(({ typedIn }) => typedIn?.includes("terminal"));
 for (const { title, user, turns } of TYPED) {
@@ -59,9 +63,24 @@ for (const { title, user, turns } of TYPED) {
       const setsUp = turns.some(({ challenge }) => challenge === "MFA_SETUP");
       assertEquals(/key: +[A-Z2-7]{4} /.test(seen.screen), setsUp);
       assertEquals(seen.screen.match(/otpauth:/g)?.length, setsUp ? 1 : undefined);
+      assertEquals(QR_LINE.test(seen.screen), setsUp);
       assertMatch(await Deno.readTextFile(world.envFile), /^ACCESS_TOKEN=eyJ/m);
     }));
 }
+
+terminalTest(
+  "login in a narrow terminal shows the key without its QR code",
+  () =>
+    inWorld({ challenge: "MFA_SETUP" }, async (world) => {
+      const seen = await inTerminal(world.commandLine(["login"]), [["for the new key:", "\x03"]], {
+        cwd: world.folder,
+        env: childEnvironment(),
+        columns: 40,
+      });
+      assertMatch(seen.screen, /key: +[A-Z2-7]{4} /);
+      assertEquals(seen.screen.includes("█"), false);
+    }),
+);
 
 Deno.test("login without a terminal ends with exit status 3 if the provider requires a further step", () =>
   inWorld({ challenge: "SMS_MFA", phone: "+15555550100" }, async (world) => {

@@ -1,5 +1,5 @@
 /** `platform-auth init`, from a reply of the support channel and from prompts. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { repeatedPart } from "../support/canaries.ts";
@@ -172,10 +172,10 @@ Deno.test("init keeps the lines and values of a .env, and adds only missing sett
     await Deno.writeTextFile(desk.envFile, own);
     await Deno.writeTextFile(`${desk.folder}/reply.txt`, desk.replies["a list"] ?? "");
     const init = await desk.run(["init", "--from", "reply.txt"]);
-    assertMatch(
-      init.stdout,
-      /^! USER_POOL_ID keeps its value, although the reply has a different value; /m,
-    );
+    const pool = desk.settings.USER_POOL_ID ?? "";
+    assertStringIncludes(init.stdout, `the file has another-1_Pool, the reply ${pool}; `);
+    assertStringIncludes(init.stderr, `AUTH_URL (${new URL(desk.sandbox.authUrl).host})`);
+    assertHides(init);
     const text = await Deno.readTextFile(desk.envFile);
     assert(text.startsWith(own));
     const { USER_POOL_ID: _, ...added } = desk.settings;
@@ -183,6 +183,26 @@ Deno.test("init keeps the lines and values of a .env, and adds only missing sett
     // The second run has nothing to do.
     assertMatch((await desk.run(["init"])).stdout, /^\.env is unchanged\n/);
     assertEquals(await Deno.readTextFile(desk.envFile), text);
+  }));
+
+Deno.test("init shows values that differ, but no secret and no part of an address that may be one", () =>
+  atDesk(async (desk) => {
+    const [other, key] = [crypto.randomUUID(), crypto.randomUUID()];
+    // The client's id and secret are in each other's place.
+    const wrong = {
+      APP_CLIENT_ID: other,
+      APP_CLIENT_SECRET: SECRET,
+      API_BASE_URL: "https://a.example",
+    };
+    await Deno.writeTextFile(desk.envFile, asLines({ ...desk.settings, ...wrong }));
+    const api = `https://b.example/v1?key=${key}`;
+    const reply = { APP_CLIENT_ID: SECRET, APP_CLIENT_SECRET: other, API_BASE_URL: api };
+    const { stdout, stderr } = await desk.init(asLines(reply));
+    assertEquals(repeatedPart(stdout + stderr, [SECRET, other, key]), undefined);
+    assertStringIncludes(
+      stdout,
+      "the file has https://a.example/, the reply https://b.example/v1;",
+    );
   }));
 
 Deno.test("init shows every host that will receive the password or the token", () =>

@@ -79,6 +79,8 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
     {},
   ],
   ["ignores an address without https:", "Token endpoint: provider.example", {}],
+  ["reads a bare label of the endpoint", `Endpoint: ${AWS.authUrl}`, { AUTH_URL: AWS.authUrl }],
+  ["ignores an endpoint in an object of JSON", `{"api": {"endpoint": "${API}"}}`, {}],
   ["chooses neither of two clients", `Test client id: ${ID}\nProduction client id: ${ID}2`, {}],
   ["ignores the address of a portal", "Log in to the portal: https://portal.example.com/api", {}],
 ];

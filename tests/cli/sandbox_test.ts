@@ -34,8 +34,9 @@ async function withSandbox(
   work?: () => Promise<void>,
   further: string[] = [],
   signal: Deno.Signal = "SIGINT",
+  port: string[] = ["--port", "0"],
 ): Promise<Outcome> {
-  const args = ["sandbox", "--port", "0", "--write-env", ".", ...further];
+  const args = ["sandbox", ...port, "--write-env", ".", ...further];
   await using sandbox = command(cwd, ...args).spawn();
   const error = new Response(sandbox.stderr).text();
   let printed = "";
@@ -74,12 +75,31 @@ Deno.test("sandbox --write-env writes settings with which login and fetch work",
     assert(await Deno.readTextFile(`${folder}/.env`) !== first);
   }));
 
+/** Occupies a port, unless another program already does. */
+function taken(port: number): Disposable {
+  try {
+    return Deno.listen({ hostname: "127.0.0.1", port });
+  } catch {
+    return { [Symbol.dispose]: () => {} };
+  }
+}
+
 Deno.test("sandbox suggests the option --port if its port is in use", () =>
   inFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { code, error } = await withSandbox(folder, undefined, [`--port=${taken.addr.port}`]);
     assertEquals(code, 2);
     assertMatch(error, /cannot be opened .*; choose another port with the option port \(--port\)/);
+  }));
+
+Deno.test("sandbox takes free ports if a default port is in use, and says so", () =>
+  inFolder(async (folder) => {
+    // Another program may have the port already, with the same effect.
+    using _ = taken(8411);
+    const { code, printed } = await withSandbox(folder, undefined, [], "SIGINT", []);
+    assertEquals(code, 0);
+    assertMatch(printed, /^Port 8410, 8411 or 8412 is in use, so the sandbox uses free ports\.$/m);
+    assertEquals(printed.match(/127\.0\.0\.1:841[0-2]\b/), null);
   }));
 
 Deno.test("sandbox --user adds accounts, whose settings work in a new folder", () =>

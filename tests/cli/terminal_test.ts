@@ -25,7 +25,7 @@ const FIRST = "press Enter for user name and password:";
 const PORTAL = '"Copy Token" string:';
 const NAME = "User name:";
 const PASSWORD = "(host set in .env):";
-const AGAIN = "User name or password rejected.";
+const AGAIN = "Enter for ada:";
 const ESCAPE = "\u001b[";
 
 interface Desk extends CliWorld {

@@ -42,6 +42,14 @@ for (const [message, words, mayPass, isUnsent] of FAILURES) {
   });
 }
 
+for (const host of ["127.0.0.1:8410", "localhost:8410", "[::1]:8410", "provider.example"]) {
+  Deno.test(`networkReason() for a refused connection to ${host} asks for the sandbox on loopback`, () => {
+    const error = new TypeError("Connection refused (os error 111)");
+    const { fix = "" } = networkReason(error, new URL(`http://${host}/`));
+    assertEquals(fix.includes("sandbox") && fix.includes(host), host !== "provider.example");
+  });
+}
+
 Deno.test("networkReason() allows a retry after an unknown error, but does not quote the error", () => {
   const unknown = {
     words: "the request failed",

@@ -51,12 +51,22 @@ Deno.test("the password prompt shows the host that receives the password and the
 Deno.test("login() prompts for the password once more after a rejected one", async () => {
   await using world = portless();
   const wrong = "Not-The-Password-1";
-  const second = answering("", "student", wrong, world.options.password ?? "");
+  const second = answering("", "student", wrong, "", world.options.password ?? "");
   assertEquals((await asking(world, second.prompt).login()).state, "valid");
-  assertMatch(second.asked.at(-1)?.message ?? "", /rejected/);
-  const twice = answering("", "student", wrong, wrong);
+  assertMatch(second.asked[3]?.message ?? "", /rejected[^]*Enter for student:$/);
+  const twice = answering("", "student", wrong, "", wrong);
   assertEquals((await rejection(asking(world, twice.prompt).login())).code, "INVALID_CREDENTIALS");
   assertEquals(world.logins(), 4);
+});
+
+Deno.test("after a rejected login, login() also prompts for the user name that was typed", async () => {
+  await using world = portless();
+  const password = world.options.password ?? "";
+  const { prompt, asked } = answering("", "studnet", password, " student ", password);
+  const status = await asking(world, prompt).login();
+  assertEquals([status.username, world.logins()], ["student", 2]);
+  assertEquals(asked.map(({ secret }) => secret), [true, false, true, false, true]);
+  assertMatch(asked[4]?.message ?? "", /^Password of student for /);
 });
 
 Deno.test("the error of a rejected login says where user name and password came from", async () => {
@@ -92,7 +102,7 @@ for (const [what, value, said] of oddValues) {
     await using world = portless();
     // Failures are counted for each name, and after four there is no second prompt.
     const username = crypto.randomUUID();
-    const { prompt, asked } = answering("", username, value, value);
+    const { prompt, asked } = answering("", username, value, "", value);
     const typed = await rejection(asking(world, prompt).login()) as AuthError;
     const given = await rejection(world.session.login({ username, password: value })) as AuthError;
     for (const error of [typed, given]) {
@@ -100,7 +110,7 @@ for (const [what, value, said] of oddValues) {
       assertMatch(error.fix, said ?? /^check both, then run login\(\) again$/);
       assertEquals(error.message.includes("Wrong"), false);
     }
-    assertMatch(asked.at(-1)?.message ?? "", said ?? /^User name or password rejected\.\n/);
+    assertMatch(asked[3]?.message ?? "", said ?? /^User name or password rejected\.\n/);
   });
 }
 

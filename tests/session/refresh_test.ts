@@ -1,5 +1,5 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
-import { SessionExpiredError } from "../../mod.ts";
+import { createSession, SessionExpiredError } from "../../mod.ts";
 import { jwt, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { linesOf, rejection, signedIn, statusOf } from "../support/portless.ts";
 
@@ -141,4 +141,17 @@ Deno.test("a refresh that holds the lock of the .env gets only half the time lim
     await world.session.refresh();
   }
   assertEquals(2 * (limits.true ?? 0), limits.false);
+});
+
+Deno.test("refresh() needs only the settings and a refresh token", async () => {
+  await using world = await signedIn({ file: true });
+  const { REFRESH_TOKEN = "" } = linesOf(world.envFile);
+  const { username: _, password: __, ...settings } = world.options;
+  Deno.writeTextFileSync(world.envFile, `REFRESH_TOKEN=${REFRESH_TOKEN}\n`);
+  const session = createSession(settings);
+  assertEquals((await session.refresh()).state, "valid");
+  const saved = linesOf(world.envFile);
+  assertEquals(saved.REFRESH_TOKEN, REFRESH_TOKEN);
+  assertEquals(saved.ACCESS_TOKEN, await session.accessToken());
+  assertEquals([world.logins(), world.refreshes()], [1, 1]);
 });

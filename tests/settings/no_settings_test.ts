@@ -43,10 +43,10 @@ Deno.test("without a .env, every message contains the searched folders and the n
     const own = join(root, "config", "platform-auth");
     const problem = `no .env was found in ${join(root, "sub")}, ${root}, ${own}`;
     const fix = "run platform-auth init, or name a file in AUTH_ENV_FILE";
-    const login = `${fix}, then run login() (a portal string needs no settings)`;
+    const login = `${fix}, then run login(). A portal string needs no settings`;
     assertStringIncludes(found.login, `; ${problem}; set the missing values in `);
     assertStringIncludes(found.call, `; ${problem}; ${fix}; or set `);
-    assertStringIncludes(found.token, `There is no session (${problem}); ${login} `);
+    assertStringIncludes(found.token, `There is no session (${problem}); ${login} (`);
     assertStringIncludes(found.doctor, `; ${problem}`);
     const inner = join(root, "sub", "inner");
     await Deno.mkdir(inner);

@@ -6,6 +6,7 @@ import { readReply } from "../reply.ts";
 import { saveSettings } from "../settings_file.ts";
 import { configure, doctor } from "../../default_session.ts";
 import { ConfigError } from "../../errors/errors.ts";
+import { printable } from "../../errors/escape.ts";
 import { environment } from "../../platform/environment.ts";
 import { infoAt, mayRead, resolvedPath } from "../../files/file_info.ts";
 import { readMasked } from "../../platform/masked_input.ts";
@@ -14,7 +15,12 @@ import { readVisible } from "../../platform/terminal.ts";
 import { endpointText } from "../../settings/endpoint.ts";
 import { missingFilePermission } from "../../settings/env_file.ts";
 import { isOfAnotherUser, nearestEnvFile, ownEnvFile } from "../../settings/env_location.ts";
-import { ENV_FILE_VARIABLE, type SettingName, VARIABLES } from "../../settings/options.ts";
+import {
+  ENV_FILE_VARIABLE,
+  SETTING_RULES,
+  type SettingName,
+  VARIABLES,
+} from "../../settings/options.ts";
 import { resolveSettings } from "../../settings/settings.ts";
 
 const PASTE = "Paste the reply of your subscription's support channel (the\n" +
@@ -44,11 +50,14 @@ export async function run(
   const prompts = !json && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const text = await replyText(from, prompts && missingIn(values).length > 0);
   const reply = readReply(text);
-  const found = [...reply.values.keys()].join(", ");
+  const found = [...reply.values].map(([name, value]) => {
+    const host = URL.parse(value)?.host;
+    return host ? `${name} (${host})` : name;
+  }).join(", ");
   if (text !== "") say(`Found in the reply: ${found || "no settings"}`);
   for (const [name, why] of reply.rejected) say(`${name} in the reply is not used: ${why}`);
   const changes = new Map<string, string>();
-  const kept: string[] = [];
+  const kept = new Map<string, string>();
   const set = (name: string, value: string) => {
     changes.set(name, value);
     values.set(name, value);
@@ -56,7 +65,7 @@ export async function run(
   for (const [name, value] of reply.values) {
     const old = values.get(name);
     if (old === value) continue;
-    if (old) kept.push(name);
+    if (old) kept.set(name, differenceOf(name, old, value, [settings.file.values, reply.values]));
     else set(name, value);
   }
   for (const setting of prompts ? missingIn(values) : []) {
@@ -72,14 +81,14 @@ export async function run(
   const outcome: Outcome = {
     file: resolvedPath(file),
     written: [...changes.keys()],
-    kept,
+    kept: [...kept.keys()],
     missing: missingIn(values).map(({ name }) => name),
     rejected: Object.fromEntries(reply.rejected),
     ignored,
   };
   return {
     value: { ...outcome, diagnosis },
-    text: `${outcomeText(outcome)}\n\n${Deno.inspect(diagnosis)}`,
+    text: `${outcomeText(outcome, kept)}\n\n${Deno.inspect(diagnosis)}`,
     status: diagnosis.ok ? 0 : FAILED,
   };
 }
@@ -133,12 +142,18 @@ async function replyText(from: string | undefined, mayPaste: boolean): Promise<s
   return mayPaste ? await readMasked(PASTE, { lines: true }) : "";
 }
 
-function outcomeText({ file, written, kept, missing, ignored }: Outcome): string {
+/**
+ * @param kept For each setting that keeps its value, a sentence with both values.
+ */
+function outcomeText(
+  { file, written, missing, ignored }: Outcome,
+  kept: ReadonlyMap<string, string>,
+): string {
   const path = displayPath(file);
   return [
     written.length === 0 ? `${path} is unchanged` : `Wrote ${path}: ${written.join(", ")}`,
-    ...kept.map((name) =>
-      `! ${name} keeps its value, although the reply has a different value; to use the reply, remove the line of ${name} from the file and run platform-auth init again`
+    ...[...kept].map(([name, difference]) =>
+      `! ${name} keeps its value: ${difference}; to use the reply, remove the line of ${name} from the file and run platform-auth init again`
     ),
     ...missing.map((name) =>
       `! ${name} is not set yet; run platform-auth init in a terminal, or add ${name}=… to the reply`
@@ -146,6 +161,29 @@ function outcomeText({ file, written, kept, missing, ignored }: Outcome): string
     ...(ignored.length > 0 ? [`Added to .gitignore: ${ignored.join(", ")}`] : []),
   ].join("\n");
 }
+
+/**
+ * Says how two values of a setting differ. A secret is not shown, even if someone wrote it into the
+ * wrong setting.
+ */
+function differenceOf(name: string, inFile: string, inReply: string, values: Values[]): string {
+  const secrets = values.flatMap((each) => SECRETS.map((secret) => each.get(secret)));
+  const isSecret = SECRETS.includes(name) ||
+    [inFile, inReply].some((each) => secrets.includes(each));
+  return isSecret
+    ? "the reply has a different one"
+    : `the file has ${shown(inFile)}, the reply ${shown(inReply)}`;
+}
+
+/** An address may contain a password or a key. */
+function shown(value: string): string {
+  const url = URL.parse(value);
+  return printable(url ? url.origin + url.pathname : value);
+}
+
+/** The names of the settings whose values are not shown. */
+const SECRETS = Object.values(SETTING_RULES).filter(({ secret }) => secret)
+  .map(({ variable }) => variable);
 
 /** Lists the settings that a login or a call needs, and that have no value. */
 function missingIn(values: Values): AccountSetting[] {

@@ -1,7 +1,14 @@
 import type { Answer, Given } from "../command.ts";
 import { print, UsageError } from "../output.ts";
 import { saveSandboxSettings } from "../settings_file.ts";
-import { addAccount, describeSandbox, optionsOf, variablesOf } from "../../sandbox/command_line.ts";
+import {
+  addAccount,
+  describeSandbox,
+  FIRST_PORT,
+  optionsOf,
+  variablesOf,
+} from "../../sandbox/command_line.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { startSandbox } from "../../sandbox/start_sandbox.ts";
 
 interface SandboxFlags {
@@ -15,7 +22,7 @@ interface SandboxFlags {
 /** Runs the sandbox until Ctrl+C. */
 export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
   const { user: users = [], "write-env": folder, ...flags } = options;
-  await using sandbox = await checked(() => startSandbox(optionsOf(flags)));
+  await using sandbox = await checked(() => started(flags));
   const others = await checked(() => users.map((user) => addAccount(sandbox, user)));
   const envFile = folder && await saveSandboxSettings(folder, variablesOf(sandbox));
   const stopped = Promise.withResolvers<void>();
@@ -25,6 +32,20 @@ export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
   await stopped.promise;
   for (const signal of signals) Deno.removeSignalListener(signal, stopped.resolve);
   return {};
+}
+
+/** Starts the sandbox. If the user specified no port and the default ports are taken, uses others. */
+async function started(flags: Readonly<Record<string, unknown>>): Promise<Sandbox> {
+  const options = optionsOf(flags);
+  try {
+    return await startSandbox(options);
+  } catch (error) {
+    // Only a port that cannot be opened has a cause.
+    if (flags.port !== undefined || !(error instanceof Error) || !error.cause) throw error;
+    const ports = `${FIRST_PORT}, ${FIRST_PORT + 1} or ${FIRST_PORT + 2}`;
+    await print(`Port ${ports} is in use, so the sandbox uses free ports.`);
+    return await startSandbox({ ...options, port: 0 });
+  }
 }
 
 /**

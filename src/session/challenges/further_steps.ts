@@ -76,7 +76,8 @@ async function askPerson(
     if (answer === null || answer.trim() === "") throw unanswered(step);
     return answer;
   };
-  const removeKey = isOutput ? await showKey?.(key) : undefined;
+  const isDrawn = keyNotes.length > 0 && questions.isInTerminal;
+  const removeKey = key && (isOutput || isDrawn) ? await showKey?.(key) : undefined;
   try {
     const answers: Record<string, string> = {};
     let lead = refusalLine(step);

@@ -32,7 +32,7 @@ export interface LoginSupport {
   /** Returns an error if the store cannot keep a session of this user. */
   wrongAccount(username: string): ConfigError | undefined;
   /**
-   * Shows a key for an authenticator app under the running cell.
+   * Shows a key for an authenticator app under the running cell, or its QR code in the terminal.
    * @returns A function that removes the key from the output.
    */
   showKey(key: AuthenticatorKey): Promise<() => Promise<void>>;

@@ -76,14 +76,19 @@ const LOGINS: [
     [false, true],
     "Signed in as ada",
   ],
-  // A rejected password may be typed once more.
+  // A rejected user name and password may be typed once more.
   [
     "",
-    ({ password }, wrong) => ["", " ada ", wrong, password],
-    [true, false, true, true],
+    ({ password }, wrong) => ["", " aad ", wrong, "ada", password],
+    [true, false, true, false, true],
     "Signed in as ada",
   ],
-  ["", (_, wrong) => ["", "ada", wrong, wrong], [true, false, true, true], "ProviderError"],
+  [
+    "",
+    (_, wrong) => ["", "ada", wrong, "", wrong],
+    [true, false, true, false, true],
+    "ProviderError",
+  ],
   // An empty answer after the first prompt cancels the login.
   ["", () => ["", "ada", ""], [true, false, true], CANCELED],
 ];
@@ -105,7 +110,7 @@ async function asksAndHides({ kernel, ...desk }: Running): Promise<void> {
     prompts[3] ?? "",
     /^Password of ada for 127\.0\.0\.1:\d+\n\(host set in the environment\):$/,
   );
-  assertMatch(prompts[7] ?? "", /^User name or password rejected\.\nPassword of ada for/);
+  assertMatch(prompts[7] ?? "", /^User name or password rejected\.\nUser name, or Enter for aad:$/);
   assertEquals(desk.sandbox.requests.length, 5);
   const again = await kernel.execute("await login()", typing());
   assertEquals([again.status, again.inputs], ["ok", []]);

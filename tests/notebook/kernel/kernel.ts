@@ -1,4 +1,6 @@
 /** Runs cells on a real Deno kernel, as a front end does, with Python's jupyter_client: `client.py`. */
+import { existsSync } from "node:fs";
+import { delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Output } from "./notebook.ts";
 import { type Lack, notInstalled, pythonWith, testNeeding } from "../../support/needs.ts";
@@ -28,6 +30,8 @@ export interface KernelOptions {
   readonly env?: Record<string, string>;
   /** Start from an empty environment instead. Default `false`. */
   readonly clearEnv?: boolean;
+  /** Whether the search path contains the command `platform-auth`. Default `true`. */
+  readonly hasCommand?: boolean;
 }
 
 export interface ExecuteOptions {
@@ -70,6 +74,15 @@ interface Cell {
   readonly result: PromiseWithResolvers<CellResult>;
 }
 
+/** A folder with a file `platform-auth`. */
+const COMMAND = fileURLToPath(import.meta.resolve("./bin"));
+
+function searchPath(hasCommand: boolean): string {
+  const folders = (Deno.env.get("PATH") ?? "").split(delimiter)
+    .filter((folder) => !existsSync(`${folder}/platform-auth`));
+  return [...(hasCommand ? [COMMAND] : []), ...folders].join(delimiter);
+}
+
 /** Starts a kernel and waits until its messages arrive. */
 export async function startKernel(options: KernelOptions): Promise<Kernel> {
   const kernel = new Kernel(options);
@@ -92,12 +105,12 @@ export class Kernel implements AsyncDisposable {
   #error: unknown;
   #closing: Promise<void> | undefined;
 
-  constructor({ cwd, env = {}, clearEnv = false }: KernelOptions) {
+  constructor({ cwd, env = {}, clearEnv = false, hasCommand = true }: KernelOptions) {
     const kernel = [Deno.execPath(), "jupyter", "--kernel", "--conn"];
     this.#child = new Deno.Command(PYTHON, {
       args: [CLIENT, ...kernel],
       cwd,
-      env,
+      env: clearEnv ? env : { PATH: searchPath(hasCommand), ...env },
       clearEnv,
       stdin: "piped",
       stdout: "piped",

@@ -25,6 +25,41 @@ function framesOf(result: CellResult): string[] {
   return frames;
 }
 
+const installed: [what: string, hasCommand: boolean, fix: RegExp, help: RegExp][] = [
+  [
+    "the commands where they are installed",
+    true,
+    /platform-auth init, or platform-auth init --global/,
+    /platform-auth explain NO_SESSION/,
+  ],
+  [
+    "a page of the docs without the command",
+    false,
+    /docs\/settings\.md/,
+    /docs\/troubleshooting\.md/,
+  ],
+];
+for (const [what, hasCommand, fix, help] of installed) {
+  kernelTest(
+    `an error without settings names the first cell of the notebook, and ${what}`,
+    () =>
+      inFolder(async (cwd) => {
+        const env = { NO_COLOR: "1", XDG_CONFIG_HOME: `${cwd}/config` };
+        await using kernel = await startKernel({ cwd, env, hasCommand });
+        await kernel.execute(importing("accessToken, authFetch, login"));
+        const none = (await kernel.execute("await accessToken()")).evalue ?? "";
+        assertMatch(none, help);
+        const login = await kernel.execute(`await login({ strategy: "environment" })`);
+        const call = await kernel.execute(`await authFetch("/v1/stations")`);
+        for (const message of [none, login.evalue ?? "", call.evalue ?? ""]) {
+          assertMatch(message, /; run the first cell of this notebook; for your own account/);
+          assertMatch(message, fix);
+          assertEquals(/platform-auth (init|explain)/.test(message), hasCommand, message);
+        }
+      }),
+  );
+}
+
 kernelTest(
   "a failed cell shows the error and only the cell's own lines",
   () =>

@@ -201,11 +201,15 @@ async function writeMetadata(out: string): Promise<void> {
   });
 }
 
+/** The file for Python. */
+const PYTHON = "platform_auth.py";
+
 /** The texts for people, and the licenses of the packages in the modules. */
 async function writeTexts(out: string): Promise<void> {
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"]) {
     await Deno.copyFile(`${ROOT}${name}`, `${out}/${name}`);
   }
+  await Deno.copyFile(`${ROOT}python/${PYTHON}`, `${out}/${PYTHON}`);
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     // The command line imports all that is imported anywhere.
     args: ["info", "--quiet", "--json", "--lock=deno.lock", "--frozen", ENTRIES.cli],
@@ -234,7 +238,7 @@ async function writeCliPackage(out: string): Promise<void> {
   for (const name of ["launcher.cjs", "README.md"]) {
     await Deno.copyFile(`${ROOT}.ci/npm/${name}`, `${folder}/${name}`);
   }
-  for (const name of ["cli.js", "LICENSE", "NOTICE"]) {
+  for (const name of ["cli.js", "LICENSE", "NOTICE", PYTHON]) {
     await Deno.copyFile(`${out}/${name}`, `${folder}/${name}`);
   }
 }

@@ -373,6 +373,11 @@ export function checkedFetch(input: string, init: RequestInit): Promise<CheckedR
   return defaultSession().checkedFetch(input, init);
 }
 
+/** The base of relative paths, if the settings have one. Used by the command line. */
+export function apiBase(): URL | undefined {
+  return defaultSession().apiBase();
+}
+
 /** Reads the store, if the session is on a server. Used by the command line. */
 export function readStore(): Promise<void> {
   return defaultSession().readStore();

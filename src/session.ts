@@ -1,4 +1,5 @@
 import { fetchWithToken } from "./api/auth_fetch.ts";
+import { accessOf } from "./api/api_access.ts";
 import type { CallErrors } from "./api/call_errors.ts";
 import type { Download, DownloadOptions } from "./api/download/download.ts";
 import type { DownloadAllOptions, Downloads } from "./api/download/download_all.ts";
@@ -326,6 +327,11 @@ export class AccountSession implements Session {
     // because a clone loses the redirect that led to the response.
     const text = await call.beginningOf(response.clone());
     return { response, error: call.errors.refused(response, text, 1), callErrors: call.errors };
+  }
+
+  /** The base of relative paths, if the settings have one. */
+  apiBase(): URL | undefined {
+    return accessOf(this.#engine.settings).base;
   }
 
   /** Reads the store, if the session is on a server: `status()` only shows what is known. */

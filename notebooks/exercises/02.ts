@@ -18,22 +18,23 @@ export const exercises = {
     ],
     hint: 'Which of them must never be shown? Give a list of names, such as ["username", …].',
   },
-  requests: {
-    right: (count) => count === 2,
-    because: "One was sent by hand and one by the first login(). The second login() found a valid session.",
+  identity: {
+    right: (status) => status === 401,
+    because: "The identity token is for the application. The API accepts only access tokens.",
     hints: [
       {
-        when: (count) => count === 3,
-        say: "login() sends a request only if there is no valid session.",
-        example: "3",
+        when: (status) => status === 200,
+        say: "Both tokens are signed by the same provider, but the API reads the claim token_use.",
+        example: "200",
       },
       {
-        when: (count) => count === 1,
-        say: "The request that you sent by hand counts, too.",
-        example: "1",
+        when: (status) => status === 403,
+        say: "403 means that the API knows the user, who lacks a permission. Here it does not accept the token.",
+        example: "403",
       },
     ],
-    hint: "Count the request by hand, the first login() and the second one.",
+    hint:
+      "An HTTP status: 200 means success, 401 that the token is not accepted, 403 that a permission is missing.",
   },
 } satisfies Record<string, Exercise>;
 

@@ -16,9 +16,12 @@ export interface Exercise {
   because: string;
   /** Replies to wrong answers. The first one whose `when` is true is shown. */
   hints?: readonly Hint[];
-  /** The reply to any other wrong answer, and to none. */
+  /** The reply to any other wrong answer. */
   hint: string;
 }
+
+/** Shown until the first attempt, so that nobody reads a hint unasked. */
+const NO_ANSWER = "… Your turn. Replace undefined with your answer, and run this cell again.";
 
 /** The reply to one kind of wrong answer. */
 export interface Hint {
@@ -50,7 +53,7 @@ function unknown(name: string, known: readonly string[]): string {
 }
 
 async function replyTo(exercise: Exercise, answer: Answer): Promise<string> {
-  if (answer === undefined) return `… Your turn. ${exercise.hint}`;
+  if (answer === undefined) return NO_ANSWER;
   if (await holds(exercise.right, answer)) return `✓ Right. ${exercise.because}`;
   for (const { when, say } of exercise.hints ?? []) {
     if (await holds(when, answer)) return `✗ Not yet. ${say}`;

@@ -69,7 +69,7 @@ If there is no session, logs in with the user name and password from the .env
 or the environment. If AUTH_STORE is set, never logs in: a session in a store
 is shared.
 
-With --json, prints { "access_token", "expires_at" }.`,
+With --json, prints { "access_token", "expires_at", "api_base_url" }.`,
     options: {
       "min-valid": {
         value: "<seconds>",
@@ -196,6 +196,14 @@ its folder. A missing folder is created; an existing file is left unchanged.`,
     options: {},
     examples: ["platform-auth notebook", "platform-auth notebook analysis/wind.ipynb"],
     load: () => import("./commands/notebook.ts"),
+  }),
+  "python": command({
+    summary: "print platform_auth.py, for requests, httpx and pandas",
+    description: `Prints a Python file that sends the token with requests, httpx and others. Save
+it next to your notebook or script. Works offline.`,
+    options: {},
+    examples: ["platform-auth python > platform_auth.py"],
+    load: () => import("./commands/python.ts"),
   }),
   "explain": command({
     summary: "what a code means, and what to do",

@@ -17,33 +17,81 @@ export type NoticeCode =
   | "STORE_AWAY"
   | "STORE_NOT_ENCRYPTED";
 
+/** The general explanation of a notice. A notice itself says what happened in its session. */
+interface Explanation {
+  readonly meaning: string;
+  /** Absent if there is nothing to do. */
+  readonly fix?: string;
+}
+
 /** What each notice means. */
-export const NOTICES: Readonly<Record<NoticeCode, string>> = {
-  NOT_SAVED:
-    "The tokens could not be saved, so this session is in memory only and ends with the process.",
-  FILE_UNREADABLE: "The .env exists but cannot be read, so its settings and tokens are not used.",
-  FILE_WAS_OPEN:
-    "Other users of this computer could read the .env until this save made it private.",
-  FILE_IS_OPEN:
-    "Other users of this computer can read the .env, because its disk cannot make the file private.",
-  STORED_IGNORED:
-    "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
-  ENVIRONMENT_IGNORED:
-    "The environment contains tokens of another account or app client; they are not used.",
-  SETTING:
-    "Check the settings and the location of the .env: for example, a line is not used, or the environment cannot be read.",
-  REFRESH_FAILED:
-    "A refresh failed. The access token is still valid, and a later call tries again; or the API rejected it, and the call returned the API's 401.",
-  NOT_REVOKED:
-    "The logout removed the tokens from this computer, but the provider did not end the session, or not on all devices.",
-  CLOCK: "This computer's clock differs from the provider's by more than a minute.",
-  OLD_PASSWORD:
-    "The settings still contain the password from before it was changed during the login.",
-  PORTAL_TOKEN: "A portal string cannot be refreshed: copy a new one before it expires.",
-  STORE_AWAY:
-    "The shared store cannot be reached. Until it responds again, the token in memory is used.",
-  STORE_NOT_ENCRYPTED:
-    "The tokens in the shared store are not encrypted: AUTH_STORE_KEY is not set.",
+export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
+  NOT_SAVED: {
+    meaning:
+      "The tokens could not be saved, so this session is in memory only and ends with the process.",
+    fix: "Do what the notice says. The next save tries again.",
+  },
+  FILE_UNREADABLE: {
+    meaning: "The .env exists but cannot be read, so its settings and tokens are not used.",
+    fix: "Do what the notice says, or set AUTH_ENV_FILE to another file.",
+  },
+  FILE_WAS_OPEN: {
+    meaning:
+      "Other users of this computer could read or change the .env until this save made it private. " +
+      "There is nothing to do, unless one of them may have read it.",
+  },
+  FILE_IS_OPEN: {
+    meaning:
+      "Other users of this computer can read the .env, because its disk cannot make the file private.",
+    fix: "Set AUTH_ENV_FILE to a file on another disk.",
+  },
+  STORED_IGNORED: {
+    meaning:
+      "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
+    fix: "Do what the notice says. A new login may replace these lines.",
+  },
+  ENVIRONMENT_IGNORED: {
+    meaning:
+      "The environment contains tokens that are not used: they belong to another account or app client, are not tokens, or may not be sent to the hosts of a .env that was only found.",
+    fix: "Unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them.",
+  },
+  SETTING: {
+    meaning:
+      "Something about the settings needs a check: for example, a line of the .env is not used, or the environment cannot be read.",
+    fix: "Do what the notice says.",
+  },
+  REFRESH_FAILED: {
+    meaning:
+      "A refresh failed. Either the access token is still valid, and a later call tries again; or the API rejected the token, and the call returned the API's 401.",
+    fix: "Do what the notice says if the next calls fail, too.",
+  },
+  NOT_REVOKED: {
+    meaning:
+      "The logout removed the tokens from this computer, but the provider did not end the session, or not on all devices.",
+    fix:
+      "Delete any copies of the tokens, because they stay valid. To sign out other devices, log in, " +
+      "then log out again.",
+  },
+  CLOCK: {
+    meaning: "This computer's clock differs from the provider's by more than a minute.",
+    fix: "Correct the clock.",
+  },
+  OLD_PASSWORD: {
+    meaning: "The settings still contain the password from before it was changed during the login.",
+    fix: "Replace it.",
+  },
+  PORTAL_TOKEN: {
+    meaning: "The token of a portal string cannot be refreshed.",
+    fix: "When it expires, copy a new portal string or log in with user name and password.",
+  },
+  STORE_AWAY: {
+    meaning: "The shared store cannot be used. Until it can, the token in memory is used.",
+    fix: "Do what the notice says. See also STORE_UNREACHABLE.",
+  },
+  STORE_NOT_ENCRYPTED: {
+    meaning: "The tokens in the shared store are not encrypted: AUTH_STORE_KEY is not set.",
+    fix: "Set AUTH_STORE_KEY on all machines to the same key, from openssl rand -base64 32.",
+  },
 };
 
 /** Something that the user of a session should know. */

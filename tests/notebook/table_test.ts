@@ -196,6 +196,17 @@ Deno.test("check() of an exercise lists the exercises if their name is misspelle
     );
   }));
 
+Deno.test("check() of an exercise gives a hint only after an attempt", () =>
+  inFolder(async (cwd) => {
+    const exercises = import.meta.resolve("../../notebooks/exercises/00.ts");
+    const script = `
+    import { check } from "${exercises}";
+    await check("warmest", undefined);
+    await check("warmest", "Monday");`;
+    const { stdout } = await runScript(script, { cwd, flags: ["--no-check"] });
+    assertMatch(stdout, /^… Your turn(?![^✗]*toSorted)[^✗]*✗ Not yet[^]*toSorted/);
+  }));
+
 Deno.test("table() and show() print text in a script", () =>
   inFolder(async (cwd) => {
     const [module, errors] = ["notebook/mod.ts", "errors/errors.ts"]

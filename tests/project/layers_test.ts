@@ -72,8 +72,9 @@ const LAYERS = [
   "src/notebook/",
   "src/platform/",
   "src/errors/",
-  // The texts that the command explain prints.
+  // The texts that the commands explain and python print.
   "docs/",
+  "python/",
   "deno.json",
 ];
 

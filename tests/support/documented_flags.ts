@@ -14,6 +14,18 @@ export function documentText(path: string): string {
   return Deno.readTextFileSync(new URL(path, ROOT));
 }
 
+/** The text of a section of a document, with its subsections. */
+export function sectionOf(path: string, heading: string): string {
+  const [, text = ""] = documentText(path).split(`\n## ${heading}\n`);
+  return text.split(/^## /m)[0] ?? "";
+}
+
+/** The code blocks in a section of a document. */
+export function codeBlocks(path: string, heading: string): string[] {
+  return [...sectionOf(path, heading).matchAll(/^```.*\n([^]*?)^```$/gm)]
+    .map(([, block = ""]) => block);
+}
+
 /** The flags of each command, from the table in `docs/security.md`. */
 export const COMMAND_FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
   [...documentText("docs/security.md").matchAll(/^\| `(.+)` +\| (?:`(--allow[^`]+)`|none) +\|$/gm)]

@@ -79,9 +79,9 @@ export async function preparePackages(): Promise<boolean> {
   // Packages of the recipes, of the QR code for an authenticator app, of a store's client, of plots
   // and of the file readers.
   const loose = [
-    ...["npm:ky@^1", "npm:openapi-fetch@^0.14", "npm:uqr@0.1.3", "npm:@redis/client@6.3.1"],
+    ...["npm:ky@^1", "npm:uqr@0.1.3", "npm:@redis/client@6.3.1"],
     ...["npm:@observablehq/plot@0.6.17", "npm:linkedom@0.18.15"],
-    ...["npm:geotiff@^3", "npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
+    ...["npm:hyparquet@^1", "npm:hyparquet-writer@^0.17"],
   ];
   // Scripts and notebooks have no lock file.
   const asInScripts = ["--no-config", "--no-lock"];

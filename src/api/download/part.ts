@@ -291,9 +291,14 @@ export class Part {
     return undefined;
   }
 
+  /** Whether a later call can resume the part. */
+  get isKept(): boolean {
+    return this.size > 0 && this.#hasNote;
+  }
+
   /** Closes the part, and keeps it if a later call can resume it. Does nothing after `finish()`. */
   release(): void {
-    if (this.size > 0 && this.#hasNote) this.#close();
+    if (this.isKept) this.#close();
     else this.discard();
   }
 

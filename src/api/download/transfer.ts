@@ -261,7 +261,7 @@ export class Transfer {
     const often = times > 1 ? `, ${times} times in a row` : "";
     const amount = bytesText(size) + whole;
     const what = `Cannot download ${request.url} (${why}${often} after ${amount})`;
-    const fix = "run it again to resume it, if the API allows that";
+    const fix = this.part.isKept ? "run it again to resume it" : "run it again";
     return cause instanceof Stalled
       ? errors.make("API_TIMEOUT", what, [fix, WAIT_LONGER])
       : errors.make("DOWNLOAD_BROKEN", what, fix, { cause });

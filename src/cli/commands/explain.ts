@@ -11,7 +11,7 @@ export async function run({ word }: Given): Promise<Answer> {
   const { default: page } = await import("../../../docs/troubleshooting.md", {
     with: { type: "text" },
   });
-  const texts = new Map([...sectionsOf(page), ...Object.entries(NOTICES)]);
+  const texts = new Map([...sectionsOf(page), ...noticeTexts()]);
   if (word === undefined) return listOf(texts);
   const code = word.toUpperCase().replaceAll("-", "_");
   const text = texts.get(code) ?? (/^[345]\d\d$/.test(code) ? texts.get("API_STATUS") : undefined);
@@ -25,6 +25,14 @@ function listOf(texts: ReadonlyMap<string, string>): Answer {
     return [code, firstSentence] as const;
   });
   return { value: Object.fromEntries(meanings), text: columns(meanings, 1).join("\n") };
+}
+
+/** The text of each notice: its meaning and, if something can be done, the fix. */
+function noticeTexts(): [code: string, text: string][] {
+  return Object.entries(NOTICES).map(([code, { meaning, fix }]) => [
+    code,
+    fix === undefined ? meaning : `${meaning}\n\n- Fix. ${fix}`,
+  ]);
 }
 
 /**

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Exercise } from "../../../notebooks/exercises/check.ts";
+import { computeSecretHash } from "../../../mod.ts";
 import { cardHtml } from "../../../src/show/card.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { code } from "./notebook_builders.ts";
 import { describeOutputs } from "./compare_outputs.ts";
-import { kernelTest } from "./kernel.ts";
+import { kernelTest, PYTHON } from "./kernel.ts";
 import { type CodeCell, codeCells, readNotebook } from "./notebook.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./run_notebooks.ts";
@@ -99,7 +100,7 @@ kernelTest("every notebook produces the outputs that are saved in its file", asy
 Deno.test("the README lists every notebook", async () => {
   const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
   const listed = [...readme.matchAll(/\(notebooks\/(\w+\.ipynb)\)/g)].map(([, name]) => name);
-  assertEquals(listed, (await listNotebooks()).map((path) => basename(path)));
+  assertEquals(listed.sort(), (await listNotebooks()).map((path) => basename(path)));
 });
 
 Deno.test("every notebook has short lines and shows values with show()", async () => {
@@ -130,6 +131,23 @@ Deno.test("in notebook 05, the cell above each exercise shows the problem to ide
     return [cause];
   });
   assertEquals(found.length, 5);
+});
+
+Deno.test("the Python lines of notebook 02 compute SECRET_HASH", async () => {
+  const { cells } = await readNotebook(
+    new URL("../../../notebooks/02_login.ipynb", import.meta.url),
+  );
+  const [, lines = ""] =
+    /```python\n([^]*?)```/.exec(cells.map(({ source }) => source).join("\n")) ??
+      [];
+  const values = ["Ada Ö", "client", "secret"] as const;
+  const [username, clientId, clientSecret] = values.map((value) => JSON.stringify(value));
+  const script = `import base64, hmac
+username, client_id, client_secret = ${username}, ${clientId}, ${clientSecret}
+${lines}
+print(secret_hash)`;
+  const { stdout } = await new Deno.Command(PYTHON, { args: ["-c", script] }).output();
+  assertEquals(new TextDecoder().decode(stdout).trim(), await computeSecretHash(...values));
 });
 
 /** The styles of a card's frame and names, without their colors. */

@@ -27,7 +27,7 @@ Deno.test("every flag in the documents is used in a test", () => {
     ...[...COMMAND_FLAGS.values(), ...SCRIPT_FLAGS].flat(),
     // Text and messages mention these flags without a value.
     ...["read", "write", "net", "env", "run"].map((name) => `--allow-${name}`),
-    // Tested in tests/project/docs/recipes_test.ts.
+    // Tested in tests/project/docs/clusters_test.ts.
     "--allow-run=ssh",
     // Tested in tests/settings.
     "--allow-sys=uid",

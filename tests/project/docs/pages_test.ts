@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { basename } from "node:path";
 import { createSession } from "../../../mod.ts";
 import { CODES } from "../../../src/errors/errors.ts";
+import { TOKEN_KEYS } from "../../../src/session/stored_tokens.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../../../src/settings/options.ts";
 import { denoConfig, DOCUMENTS, documentText } from "../../support/documented_flags.ts";
 import { rejection } from "../../support/portless.ts";
@@ -84,6 +85,7 @@ Deno.test("the tasks and files that documents mention exist", () => {
 Deno.test("every setting in the documents' examples is a setting of the module or of Deno", () => {
   const known = new Set<string | undefined>([
     ...Object.values(VARIABLES),
+    ...TOKEN_KEYS,
     ENV_FILE_VARIABLE,
     "HTTPS_PROXY",
     "NO_PROXY",
@@ -100,6 +102,14 @@ Deno.test("every setting in the documents' examples is a setting of the module o
     }
   }
   assert(count > 10);
+});
+
+Deno.test("the package that documents install is the one that a release publishes", () => {
+  const { name } = JSON.parse(documentText(".ci/npm/package.json"));
+  const installed = DOCUMENTS.flatMap((page) =>
+    [...documentText(page).matchAll(/npm install -g (@[\w/-]+)/g)].map(([, found]) => found)
+  );
+  assertEquals([...new Set(installed)], [name]);
 });
 
 Deno.test("the changelog begins with the version in deno.json", () => {

@@ -1,17 +1,18 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { createSandbox, type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { repeatedPart } from "../../support/canaries.ts";
-import { inFolder, MOD_PATH, MOD_URL, namesIn, runScript } from "../../support/child_deno.ts";
-import { documentText, filledIn, SCRIPT_FLAGS } from "../../support/documented_flags.ts";
-import { withUrls } from "../../support/examples.ts";
-import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
+import { inFolder, MOD_PATH, outputOf, runScript } from "../../support/child_deno.ts";
+import { childEnvironment } from "../../support/cli_world.ts";
+import { codeBlocks, filledIn, SCRIPT_FLAGS } from "../../support/documented_flags.ts";
+import { REFUSING } from "../../support/free_port.ts";
 import { serveLocal } from "../../support/local_server.ts";
 import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { makeCertificates, NO_OPENSSL, startProxy } from "../../support/tls_and_proxy.ts";
 
-const RECIPES = documentText("docs/recipes.md");
+const CLI = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
 
 const SCRIPT = `
   import { authFetch, login, refresh } from ${JSON.stringify(MOD_PATH)};
@@ -21,7 +22,7 @@ const SCRIPT = `
   console.log(answer.status, (await answer.json()).username);`;
 
 Deno.test("the CI recipe takes all settings from the environment and writes no file", async () => {
-  const [, yaml = ""] = /^```yaml\n([^]*?)^```$/m.exec(RECIPES) ?? [];
+  const [yaml = ""] = codeBlocks("docs/recipes.md", "CI");
   const [, command = ""] = /^- run: deno run (.*) script\.ts$/m.exec(yaml) ?? [];
   const names = [...yaml.matchAll(/^ {4}(\w+):/gm)].map(([, name = ""]) => name);
   await using sandbox = await startSandbox();
@@ -90,92 +91,62 @@ testNeeding(
     }),
 );
 
-/** Prints the token in a file, as `ssh … platform-auth token` does. */
-const SSH =
-  '#!/bin/sh\ntest "$*" = "-o BatchMode=yes login-node platform-auth token" && cat token\n';
-
 testNeeding(
   NO_SHELL,
-  "the recipe for a token from a command works with its permissions",
+  "the cron recipe works in the environment of cron",
   () =>
-    inFolder(async (cwd) => {
-      const [, recipe = ""] = /^```ts\n([^]*?new Deno\.Command\("ssh"[^]*?)^```$/m
-        .exec(documentText("docs/clusters.md")) ?? [];
+    inFolder(async (you) => {
       await using sandbox = await startSandbox();
-      await Deno.writeTextFile(`${cwd}/ssh`, SSH, { mode: 0o700 });
-      await Deno.writeTextFile(`${cwd}/token`, await sandbox.portalToken());
-      const script = `${withUrls(recipe).replace("https://api.example.com", sandbox.apiUrl)}
-      import { fetchJson } from ${JSON.stringify(MOD_URL)};
-      console.log((await fetchJson("/v1/whoami")).username, Deno.env.get("ACCESS_TOKEN"));`;
-      const env = { PATH: `${cwd}:${Deno.env.get("PATH")}`, NO_PROXY: "127.0.0.1" };
-      const flags = [
-        "--allow-run=ssh",
-        "--allow-env",
-        `--allow-net=${new URL(sandbox.apiUrl).host}`,
-      ];
-      const { stdout, stderr } = await runScript(script, { cwd, flags, env });
-      assertEquals([stdout, stderr], ["student undefined\n", ""]);
-      assertEquals(namesIn(cwd), ["ssh", "token"]);
+      const [table = "", script = ""] = codeBlocks("docs/recipes.md", "cron")
+        .map((block) => block.replaceAll("/home/you", you));
+      const job = `${you}/job`;
+      const root = `${you}/.deno`;
+      await Deno.mkdir(job);
+      await Deno.mkdir(`${root}/bin`, { recursive: true });
+      await Deno.symlink(Deno.execPath(), `${root}/bin/deno`);
+      await outputOf(Deno.execPath(), {
+        args: ["install", "-g", "-A", "--quiet", "--root", root, "-n", "platform-auth", CLI],
+        env: childEnvironment(),
+      });
+      await writeEnv(job, variablesOf(sandbox.settings));
+      await Deno.writeTextFile(`${job}/job.sh`, script, { mode: 0o755 });
+      const lines = table.trimEnd().split("\n");
+      const variables = lines.flatMap((line) => {
+        const [, name = "", value = ""] = /^(\w+)=(.*)$/.exec(line) ?? [];
+        return name === "" ? [] : [[name, value]];
+      });
+      const [, command = ""] = /^[\d*]+(?: [\d*]+){4} (.*)$/.exec(lines.at(-1) ?? "") ?? [];
+      // cron sets only a home folder, a shell and the variables of the crontab.
+      const env = { ...childEnvironment({ HOME: you }), ...Object.fromEntries(variables) };
+      const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+      const run = async () =>
+        (await outputOf("/bin/sh", {
+          args: ["-c", command],
+          cwd: you,
+          env: { ...env, DENO_DIR },
+          clearEnv: true,
+        })).code;
+      const log = () => Deno.readTextFile(`${job}/job.log`);
+
+      assertEquals([await run(), await run()], [0, 0], await log());
+      const [file] = [...Deno.readDirSync(`${job}/data`)];
+      assertMatch(await Deno.readTextFile(`${job}/data/${file?.name}`), /^time,temperatureC/);
+      assertEquals(sandbox.apiRequests.length, 1, "the second run sends nothing");
+      const tokens = linesOf(`${job}/.env`);
+
+      await Deno.remove(`${job}/data`, { recursive: true });
+      const ada = { username: "ada", password: "in-two-steps" };
+      sandbox.addUser({ ...ada, challenge: "SMS_MFA", phone: "+15555550100" });
+      const { username: USERNAME, password: PASSWORD } = ada;
+      await writeEnv(job, { ...variablesOf(sandbox.settings), USERNAME, PASSWORD });
+      assertEquals(await run(), 3, await log());
+      assertMatch(await log(), /a login is needed: platform-auth login --env-file .*job\/\.env\n$/);
+      await writeEnv(job, { ...variablesOf(sandbox.settings), API_BASE_URL: REFUSING });
+      assertEquals(await run(), 1);
+      assertMatch(await log(), /failed with 1; the next run resumes\n$/);
+      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", APP_CLIENT_SECRET = "" } = tokens;
+      assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
+      const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, APP_CLIENT_SECRET, ada.password];
+      assertEquals(repeatedPart(await log(), secrets), undefined);
     }),
 );
-
-Deno.test("OpenTelemetry exports contain the requests and no secret", async () => {
-  const exported: Uint8Array[] = [];
-  await using collector = serveLocal(async (request) => {
-    const packed = request.headers.get("content-encoding") === "gzip";
-    const body = request.body ?? new Blob([]).stream();
-    const plain = packed ? body.pipeThrough(new DecompressionStream("gzip")) : body;
-    exported.push(new Uint8Array(await new Response(plain).arrayBuffer()));
-    return new Response();
-  });
-  await using sandbox = await startSandbox();
-  await inFolder(async (cwd) => {
-    await writeEnv(cwd, variablesOf(sandbox.settings));
-    const noted = `${SCRIPT}\nconsole.log("a log of its own", await login());`;
-    const env = {
-      OTEL_DENO: "true",
-      NO_PROXY: "127.0.0.1",
-      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin,
-    };
-    const { stdout } = await runScript(noted, { cwd, flags: ["-A"], env });
-    assertMatch(stdout, /^200 student\n/);
-    const text = exported.map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-    // The export contains the URL of a call, and the text of a log.
-    for (const seen of ["/v1/whoami", "tag=seen", "a log of its own"]) assert(text.includes(seen));
-    const lines = linesOf(`${cwd}/.env`);
-    const names = ["ACCESS_TOKEN", "REFRESH_TOKEN", "APP_CLIENT_SECRET", "PASSWORD"];
-    const secrets = names.map((name) => (lines[name] ?? "").replace(/^eyJ[\w-]+\./, ""));
-    assertEquals(secrets.includes(""), false);
-    assertEquals(repeatedPart(text, secrets), undefined);
-  });
-});
-
-Deno.test("notebook 04 contains the code of each row in the table for pandas users", async () => {
-  const [, section = ""] = documentText("docs/notebooks.md").split("## Coming from pandas\n");
-  const [table = ""] = section.split(/^## /m);
-  const rows = [...table.matchAll(/^\| `.*` +\| (.*`.*) +\|$/gm)].map(([, here = ""]) => here);
-  assert(rows.length > 14, `${rows.length} rows`);
-  const notebook = await readNotebook(
-    new URL("../../../notebooks/04_explore_data.ipynb", import.meta.url),
-  );
-  const code = codeCells(notebook).map(({ cell }) => cell.source).join("\n");
-  const lines = rows.flatMap((here) => [...here.matchAll(/`([^`]+)`/g)].map(([, text]) => text));
-  const missing = lines.filter((text = "") => text !== ".env" && !isPartOf(text, code));
-  assertEquals(missing, []);
-  const packages = (text: string) =>
-    [...text.matchAll(/from "(npm:[^"]+)"/g)].map(([, name]) => name).sort();
-  assertEquals(packages(table), packages(code), "the page imports the notebook's versions");
-  assertEquals(isPartOf("await plot({ … marks: (Plot) => Plot.barY(", code), false);
-});
-
-/** Whether `code` contains `text`, in which "…" stands for anything. Line breaks do not matter. */
-function isPartOf(text: string, code: string): boolean {
-  const bare = (words: string) => words.replace(/\s+/g, "").replace(/,(?=[}\])])/g, "");
-  let at = 0;
-  return text.split("…").map(bare).every((piece) => {
-    const found = bare(code).indexOf(piece, at);
-    at = found + piece.length;
-    return found >= 0;
-  });
-}

@@ -11,12 +11,11 @@ import { writeEnv } from "../../support/sandbox_env.ts";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const DENO = Deno.execPath();
 
-/** Programs that the commands start. Without a network, only the names of tasks and packages are checked. */
+/** Programs that the commands start. Without a network, only the names of tasks are checked. */
 const PROGRAMS = {
   "platform-auth": `exec '${DENO}' run --no-lock -qA '${CLI_PATH}' "$@"`,
   deno: `exec '${DENO}' "$@"`,
   npx: `shift 2; '${DENO}' $1 --config '${ROOT}deno.json' 2>&1 | grep -w -- "- $2"`,
-  npm: `grep -qF "\\"name\\": \\"$3\\"" '${ROOT}.ci/npm/package.json'`,
 };
 const SCRIPT = `import { login } from ${JSON.stringify(MOD_PATH)};\nawait login();\n`;
 

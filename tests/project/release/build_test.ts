@@ -37,8 +37,8 @@ Deno.test("a build in another folder writes the same bytes", () =>
 const FILES = [
   ...["CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "cli.d.ts", "cli.js", "cli.js.map"],
   ...["deno.json", "mod.d.ts", "mod.js", "mod.js.map", "needs_deno.js", "notebook.d.ts"],
-  ...["notebook.js", "notebook.js.map", "package.json", "redis.d.ts", "redis.js", "redis.js.map"],
-  ...["sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
+  ...["notebook.js", "notebook.js.map", "package.json", "platform_auth.py", "redis.d.ts"],
+  ...["redis.js", "redis.js.map", "sandbox.d.ts", "sandbox.js", "sandbox.js.map"],
 ];
 
 Deno.test("deno publish accepts all files", async () => {
@@ -54,7 +54,15 @@ Deno.test("deno publish accepts all files", async () => {
 });
 
 const noNpm = await lackOf("npm", "--version");
-const CLI_FILES = ["LICENSE", "NOTICE", "README.md", "cli.js", "launcher.cjs", "package.json"];
+const CLI_FILES = [
+  "LICENSE",
+  "NOTICE",
+  "README.md",
+  "cli.js",
+  "launcher.cjs",
+  "package.json",
+  "platform_auth.py",
+];
 for (
   const [folder, named, expected] of [
     [DIST, PACKAGE.name, FILES],
@@ -112,7 +120,8 @@ Deno.test("NOTICE names each bundled package with its license", () => {
 Deno.test("the source maps contain no path outside the project", () => {
   for (const entry of ["mod", "notebook", "redis", "sandbox", "cli"]) {
     const { sources } = JSON.parse(Deno.readTextFileSync(`${DIST}${entry}.js.map`));
-    const known = /^(src\/[\w/.-]+|docs\/\w+\.md|mod\.ts|deno\.json|\.env\.example|npm:.+)$/;
+    const known =
+      /^(src\/[\w/.-]+|docs\/\w+\.md|python\/platform_auth\.py|mod\.ts|deno\.json|\.env\.example|npm:.+)$/;
     assertEquals(sources.filter((source: string) => !known.test(source)), []);
   }
 });

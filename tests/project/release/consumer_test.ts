@@ -2,7 +2,15 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { lackOf, testNeeding } from "../../support/needs.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
-import { asConsumer, fromPath, fromRegistry, fromUrl, PACKAGE, type Source } from "./consumer.ts";
+import {
+  asConsumer,
+  DIST,
+  fromPath,
+  fromRegistry,
+  fromUrl,
+  PACKAGE,
+  type Source,
+} from "./consumer.ts";
 
 const npmPackage = () => fromRegistry();
 
@@ -63,6 +71,8 @@ for (const [way, start, requests] of WAYS) {
       assertEquals([stdout, stderr], ["valid\na\n-\n1\n1 row, 1 column\n", ""]);
       const version = (await deno(["run", "-A", cli, "--version"])).stdout;
       assertMatch(version, /^platform-auth [\d.]+, run from .*\/cli\.js\n$/);
+      const python = (await deno(["run", "--cached-only", ...source.flags, cli, "python"])).stdout;
+      assertEquals(python, Deno.readTextFileSync(`${DIST}platform_auth.py`));
     });
   });
 

@@ -90,6 +90,8 @@ npmTest("npm installs a command that signs in and calls the API", async (folder)
   const token = await run(["token", ...file], folder);
   assertMatch(token.stdout, /^eyJ[\w-]+\.[\w-]+\.[\w-]+\n?$/);
   assertEquals([token.code, token.stderr], [0, ""]);
+  const python = await run(["python"], folder);
+  assertEquals(python.stdout, Deno.readTextFileSync(`${DIST}npm-cli/platform_auth.py`));
 });
 
 /** Writes the commands that npm writes on Windows, and prints them. */

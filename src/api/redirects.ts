@@ -58,7 +58,7 @@ export async function follow(
   let url = start;
   let init: RequestInit = { ...sent.init, method: sent.method };
   let withoutToken: string | undefined;
-  // The API chose the addresses of redirects, so their paths may contain a secret.
+  // The address of a redirect comes from the API, so its path may contain a secret.
   const what = `Cannot follow the redirect of ${sent.method} ${start.origin}${start.pathname}`;
   for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
     const { status } = response;

@@ -44,7 +44,7 @@ Deno.test("fetch prints or saves the exact bytes of the response", () =>
   }));
 
 Deno.test("fetch sends the method, headers and body that its options set", async () => {
-  const bodies = ["- item", "-5", "---\na: 1", "-- a comment", "-item"];
+  const bodies = ["", "- item", "-5", "---\na: 1", "-- a comment", "-item"];
   const seen: string[] = [];
   const tokens = new Set<string | null>();
   const echo = async (request: Request) => {

@@ -325,7 +325,7 @@ platform_auth.api.get("/v1/whoami")
 platform_auth.login()
 print(platform_auth.api.get("/v1/whoami").status_code)`;
       const { stdout, stderr } = await world.python(code);
-      assertMatch(stdout, /^Signed in as student\.\n.*portal token cannot be refreshed.*\n200\n$/);
+      assertMatch(stdout, /^Signed in as student\.\n.*cannot be refreshed.*\n200\n$/);
       assert(!/eyJ/.test(stdout + stderr));
       assertEquals(world.commands(), ["token", "login", "token"]);
       assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);

@@ -64,6 +64,7 @@ Deno.test("logout revokes the token, signs out all devices or sends nothing, as 
       assertMatch(stdout, note);
       assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), wanted);
     }
+    assertEquals((await run(["logout"])).stdout, "There was no session.\n");
   }));
 
 Deno.test("token prints only a current token, or JSON with --json", () =>

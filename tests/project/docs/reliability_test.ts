@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { signedIn, statusOf } from "../../support/portless.ts";
+import { portless, statusOf } from "../../support/portless.ts";
 import { refusedConnection } from "../../support/answers.ts";
 
 // Claims of docs/reliability.md and docs/clusters.md that no other test proves.
 
 /** Calls the API every ten seconds. Returns the number of calls that failed. */
 async function failuresIn(outage: { from: number; to: number }, chance: number): Promise<number> {
-  await using world = await signedIn({ session: { random: () => chance } });
+  await using world = portless();
   const { clock, options, sandbox } = world;
   const start = clock.now();
   const second = () => (clock.now() - start) / 1_000;

@@ -320,8 +320,8 @@ def _error_in(stderr: str, code: int) -> PlatformAuthError:
     if code != 3:
         return PlatformAuthError(message)
     return LoginNeeded(
-        f"{message} (in a terminal, because a notebook's cell cannot answer its prompts; "
-        "with a portal string also here: platform_auth.login())"
+        f"{message}. Do this in a terminal, because a notebook's cell cannot answer prompts. "
+        "Only a portal string can be entered here: platform_auth.login()"
     )
 
 

@@ -120,7 +120,7 @@ Deno.test("every notebook has short lines and shows values with show()", async (
 
 Deno.test("in notebook 05, the cell above each exercise shows the problem to identify", async () => {
   const { cells } = await readNotebook(
-    new URL("../../../notebooks/05_classroom.ipynb", import.meta.url),
+    new URL("../../../notebooks/05_when_it_fails.ipynb", import.meta.url),
   );
   const found = cells.flatMap((cell, index) => {
     if (!cell.source.includes("Replace undefined with a code or a check.")) return [];

@@ -41,7 +41,7 @@ class PlatformAuthError(RuntimeError):
 
 
 class LoginNeeded(PlatformAuthError):
-    """There is no session, or it is over: log in again, in a terminal."""
+    """You have to log in, because there is no session or it is over."""
 
 
 class _Secret(str):
@@ -82,7 +82,7 @@ class PlatformAuth(_Auth):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy in another process or a file gets its own token.
-        return _make, (self._given, self._env_file)
+        return _make, (type(self), self._given, self._env_file)
 
     # requests
 
@@ -137,7 +137,10 @@ class PlatformAuth(_Auth):
         from anyio.to_thread import run_sync  # httpx needs anyio, too
 
         url = str(request.url)
-        header = self._header_for(url) if self._is_current() else await run_sync(self._header_for, url)
+        if self._is_current():
+            header = self._header_for(url)
+        else:
+            header = await run_sync(self._header_for, url)
         if header is not None:
             request.headers["Authorization"] = header
         response = yield request
@@ -274,15 +277,18 @@ def login(*, env_file: Union[str, os.PathLike[str], None] = None) -> None:
         print(warning)
 
 
-def _make(api: Optional[str], env_file: Optional[str]) -> PlatformAuth:
-    return PlatformAuth(api, env_file=env_file)
+def _make(kind: type[PlatformAuth], api: Optional[str], env_file: Optional[str]) -> PlatformAuth:
+    return kind(api, env_file=env_file)
 
 
 def _checked(api: str) -> str:
     """The address of an API, with a slash at its end."""
     scheme, host, _ = _origin(api)
-    if not host or (scheme != "https" and host not in ("localhost", "127.0.0.1", "::1")):
-        raise ValueError("PlatformAuth takes an https address (http only for localhost)")
+    is_local = scheme == "http" and host in ("localhost", "127.0.0.1", "::1")
+    if not host or "@" in api or not (scheme == "https" or is_local):
+        raise ValueError(
+            "PlatformAuth takes an https address without a password (http only for localhost)"
+        )
     return api.rstrip("/") + "/"
 
 
@@ -314,8 +320,8 @@ def _error_in(stderr: str, code: int) -> PlatformAuthError:
     if code != 3:
         return PlatformAuthError(message)
     return LoginNeeded(
-        f"{message} (in a terminal, because a notebook's cell cannot answer its prompts; "
-        "with a portal string also here: platform_auth.login())"
+        f"{message}. Do this in a terminal, because a notebook's cell cannot answer prompts. "
+        "Only a portal string can be entered here: platform_auth.login()"
     )
 
 

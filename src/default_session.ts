@@ -54,7 +54,7 @@ export function configure(options: SessionOptions): void {
 }
 
 /**
- * Logs in: with a string from the portal, with user name and password from the settings, or by
+ * Logs in: with a portal string, with user name and password from the settings, or by
  * prompting for what is missing. A valid session is kept, unless an option requires a new login.
  * The tokens are saved in the `.env`, so that a restarted kernel continues the session.
  *

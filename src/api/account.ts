@@ -12,8 +12,8 @@ export interface ApiAccount {
    * Rereads the settings when they do not allow an address: the user may have added the
    * address to the `.env` since the settings were read.
    *
-   * @returns The account for this call and later calls: another one if the settings now name
-   * another account.
+   * @returns The account for this call and later calls, which changes if the settings now belong
+   * to another account.
    */
   reread(): ApiAccount;
   /** Returns the tokens if the call can use them without a refresh. */

@@ -51,8 +51,8 @@ function usable(
   if (plain && isSafeTransport(url) && !url.hostname.includes("*")) return url;
   throw new ConfigError(
     "INVALID_SETTING",
-    `Cannot use ${settings.placeOf(setting)}: ${shownAddress(text)} must be an https: URL (http: ` +
-      "only on this machine's loopback) without user name, password or *",
+    `Cannot use ${settings.placeOf(setting)}: ${shownAddress(text)} must be an https: address ` +
+      "without user name, password or *; http: is allowed only for localhost",
     "correct it and try again",
   );
 }
@@ -155,7 +155,7 @@ function whyRefused(url: URL, { base, settings }: ApiAccess): [why: string, fix:
   const otherwise = "or use fetch() for addresses that need no token";
   if (!isSafeTransport(url)) {
     return [
-      " because the token is sent over https: only (http: only on this machine's loopback)",
+      " because the token is sent only over https:; http: is allowed only for localhost",
       `use https:, ${otherwise}`,
     ];
   }

@@ -53,7 +53,7 @@ async function sendLogged(
       event: "request",
       to: "api",
       method: methodOf(request, init),
-      // The API chose the address of a redirect, so the path may contain a secret.
+      // The address of a redirect comes from the API, so its path may contain a secret.
       url: target === call.address ? origin + pathname : `${origin}/…`,
       ...result,
       milliseconds: Math.round(world.monotonic() - started),

@@ -18,7 +18,7 @@ export class CallSecrets {
 
   constructor(private readonly request: ApiRequest) {}
 
-  /** Notes a request of the call, which may be to the target of a redirect. */
+  /** Remembers the address and the tokens of a request: messages must not quote them. */
   noteRequest(to: string, { accessToken, refreshToken }: Tokens): void {
     this.#sentTo = to;
     this.#tokens.add(accessToken);
@@ -44,7 +44,7 @@ export class CallSecrets {
     const { address, headers } = this.request;
     const given = [...parametersOf(address), ...headers]
       .filter(([name]) => SECRET_NAME.test(name));
-    // The API chose the address of a redirect, so each of its parameters may be a secret.
+    // The address of a redirect comes from the API, so each of its parameters may be a secret.
     const redirected = this.#sentTo === address ? [] : parametersOf(this.#sentTo);
     const values = [...given, ...redirected].filter(([, value]) => value.length >= SHORTEST_SECRET);
     return [...this.#tokens, ...values.map(([, value]) => new Secret(value))];

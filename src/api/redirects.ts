@@ -58,7 +58,7 @@ export async function follow(
   let url = start;
   let init: RequestInit = { ...sent.init, method: sent.method };
   let withoutToken: string | undefined;
-  // The API chose the addresses of redirects, so their paths may contain a secret.
+  // The address of a redirect comes from the API, so its path may contain a secret.
   const what = `Cannot follow the redirect of ${sent.method} ${start.origin}${start.pathname}`;
   for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
     const { status } = response;
@@ -73,8 +73,8 @@ export async function follow(
       if (!isSafe) {
         throw new ConfigError(
           "UNTRUSTED_ORIGIN",
-          `${what} to ${target.origin} (the API received the request, but the body is not sent to another ` +
-            "origin)",
+          `${what} to ${target.origin}: the API received the request, but the body is not sent to ` +
+            "another origin",
           target.host === start.host
             ? CORRECT_THE_ADDRESS
             : "call that address directly, with fetch() or after adding it to API_ALLOWED_ORIGINS",

@@ -43,7 +43,7 @@ export interface Given<Values = Readonly<Record<string, unknown>>> {
   /** The positional argument. */
   readonly word: string | undefined;
   readonly json: boolean;
-  /** The `.env` named on the command line. `run.ts` has already passed it to the session. */
+  /** The `.env` specified on the command line. `run.ts` has already passed it to the session. */
   readonly envFile: string | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface Command {
 export const GLOBAL = {
   "env-file": {
     value: "<path>",
-    help: 'the .env to use instead of the nearest one ("false":\nmemory only)',
+    help: 'the .env to use instead of the nearest one; "false"\nkeeps the session in memory',
   },
   json: { help: "print the result as JSON, if the command has one" },
   help: { short: "h", help: "print this text" },

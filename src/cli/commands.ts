@@ -35,14 +35,14 @@ file, so that one login serves all folders.`,
     load: () => import("./commands/init.ts"),
   }),
   "login": command({
-    summary: "get tokens with a portal string, or with user name and password",
-    description: `Gets tokens and saves them in the .env. Keeps a session that is still valid. In
-a terminal, prompts for further steps that the provider requires, such as a
-code or a new password.`,
+    summary: "sign in with a portal string, or with user name and password",
+    description: `Signs in, and saves the tokens in the .env. Does nothing if you are signed in
+already. In a terminal, prompts for further steps that the provider requires,
+such as a code or a new password.`,
     options: {
-      portal: { help: 'with the string from the portal\'s "Copy Token"' },
+      portal: { help: 'with the portal string, which "Copy Token" in the\nportal copies' },
       username: { value: "<name>", help: "with this user name instead of USERNAME" },
-      stdin: { help: "read the portal string or the password from standard input" },
+      stdin: { help: "read the portal string or the password from\nstandard input" },
       force: { help: "log in even if the session is still valid" },
     },
     either: [["portal", "username"]],
@@ -85,9 +85,11 @@ With --json, prints { "access_token", "expires_at", "api_base_url" }.`,
   "fetch": command({
     summary: "call the API with the token",
     description: `Calls the API with the token and prints or saves the response. A terminal gets
-indented JSON, but no binary data. With --list, saves many responses. Without a
-session, logs in if user name and password are set in the .env or in the
-environment, unless AUTH_STORE is set.
+indented JSON, but no binary data. With --list, saves many responses.
+
+If there is no session, logs in with the user name and password from the .env
+or the environment. If AUTH_STORE is set, never logs in: a session in a store
+is shared.
 
 A list has one path or URL per line, optionally followed by the name of the
 file to save; the default is the last part of the path. A name may contain
@@ -120,12 +122,12 @@ With --json, prints status, headers and body.`,
       "if-exists": {
         value: "<what>",
         choices: ["error", "keep", "replace"],
-        help: "if the file exists: error (default), keep (sends\n" +
-          "nothing; default of --list), or replace",
+        help: "what to do with an existing file. Default: error, and\n" +
+          "with --list keep, which sends nothing",
       },
       list: {
         value: "<file>",
-        help: "save the response of each line of this list\n(- is standard input)",
+        help: "save the response of each line of this list;\n- is standard input",
       },
       "output-dir": {
         value: "<folder>",

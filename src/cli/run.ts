@@ -22,8 +22,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
   curl: "use platform-auth fetch <path>",
   update: "npm install -g @platform-auth/cli@latest updates the npm package, git pull a clone",
   version: "use platform-auth --version",
-  config: "settings are in the .env, which platform-auth init writes; see: platform-auth doctor",
-  configure: "platform-auth init writes the settings",
+  config: "platform-auth init writes the settings into the .env",
+  configure: "platform-auth init writes the settings into the .env",
   download: "use platform-auth fetch <path> --output <file>",
 };
 

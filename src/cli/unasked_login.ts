@@ -6,11 +6,11 @@ import { ENV_FILE_VARIABLE, VARIABLES } from "../settings/options.ts";
 
 /**
  * Logs in without a prompt if there is no valid session and the settings suffice, as in CI, cron
- * and containers. The tokens are saved in the file that the user named or in the file that contains
+ * and containers. The tokens are saved in the file that the user specified or in the file that contains
  * the settings. Without either file, the tokens stay in memory, so that a command does not create
  * an unexpected file.
  *
- * @param envFile The file named on the command line.
+ * @param envFile The file specified on the command line.
  */
 export async function logInUnasked(envFile: string | undefined): Promise<void> {
   const found = status();

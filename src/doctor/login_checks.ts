@@ -61,9 +61,9 @@ function failedRefresh(error: AuthError): Finding {
   // The provider refused a new refresh token, so another login would not help.
   return fail(
     error.problem,
-    "no later login can be refreshed either: ask the support channel of your subscription whether " +
-      "its user pool tracks devices but assigns none to this login; until then log in again when " +
-      "the token expires",
+    "refreshing fails until the provider changes this: ask the support channel of your " +
+      "subscription whether its user pool tracks devices but assigns none to this login. Until " +
+      "then, log in again when the token expires",
   );
 }
 

@@ -75,7 +75,7 @@ export const NETWORK_CHECKS: Checks = {
     if (isOk && api?.response?.ok === false) return ok("the API accepts the token");
     const before = `${api?.response?.status} without it`;
     return skip(
-      `not certain: GET ${href} returns status ${status}, and ${before}: try a path of the API`,
+      `not certain: GET ${href} returns status ${status}, and ${before}; try a path of the API`,
     );
   },
 };

@@ -7,7 +7,7 @@ import { apiHosts } from "../settings/trust.ts";
 /** Lists the permissions that a script needs with these settings, as flags of `deno run`. */
 export function neededFlags(settings: Settings): string[] {
   const { envFile, tokenFile, location: { kind } } = settings;
-  // The search for the user's own file begins in the working folder, which must be readable.
+  // The search for the global `.env` begins in the working folder, which must be readable.
   const read = [...(kind === "own" ? ["."] : []), ...foldersWith([envFile, ...secretFiles()])];
   const addresses = [settings.endpoint, settings.text("store")];
   const hosts = [

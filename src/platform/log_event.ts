@@ -48,7 +48,7 @@ export type LogEvent =
     readonly event: "login";
     /**
      * - `password`: the provider issued tokens for a user name and a password.
-     * - `portal`: with a string from the portal.
+     * - `portal`: with a portal string.
      * - `kept`: the session was valid and was kept.
      */
     readonly outcome: "password" | "portal" | "kept";

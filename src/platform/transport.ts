@@ -69,9 +69,8 @@ const REASONS: readonly KnownReason[] = [
   {
     says: /proxy authentication/i,
     words: "the proxy requires a user name and a password, or rejected them",
-    fix:
-      "set HTTPS_PROXY (or ALL_PROXY, if that is set) to http://USER:PASSWORD@HOST:PORT before " +
-      "Deno starts, with special characters as %-codes",
+    fix: "before Deno starts, set HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT, with special " +
+      "characters as %-codes; if ALL_PROXY is set, change that one instead",
     stays: true,
   },
   REFUSED,
@@ -85,8 +84,8 @@ const REASONS: readonly KnownReason[] = [
     // Deno's `fetch` and its Node compatibility report this TLS error in different words.
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
-    fix: "on a company computer, set DENO_TLS_CA_STORE=mozilla,system before Deno starts " +
-      "(for a notebook: in the env of kernel.json), or set DENO_CERT to the file of the CA; then try again",
+    fix: "on a company computer, set DENO_TLS_CA_STORE=mozilla,system before Deno starts, or set " +
+      "DENO_CERT to the file of the CA; for a notebook, set it in the env of kernel.json",
     stays: true,
   },
   {

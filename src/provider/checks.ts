@@ -112,8 +112,8 @@ export function readResponse(sent: Sent, response: ProviderResponse): Outcome {
 function address(example: string) {
   return z.string().check(z.refine(
     (text) => safeAddress(text) !== undefined,
-    "must be an https: address (http: only on this machine's loopback) without a user name and " +
-      `password, such as ${example}`,
+    `must be an https: address without user name and password, such as ${example}; ` +
+      "http: is allowed only for localhost",
   ));
 }
 

@@ -7,7 +7,7 @@ import { quoted } from "../platform/secret.ts";
  * Interprets a response without tokens. Understands every form in which services with this protocol
  * send error names and messages.
  *
- * @param problem The problem with the response, if its status is a success.
+ * @param problem Why a response with a 2xx status cannot be used.
  */
 export function readRefusal(
   sent: Pick<ProviderRequest, "flow" | "secrets">,

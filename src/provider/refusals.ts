@@ -196,8 +196,8 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   SECRET_HASH_REJECTED: {
     problem: "the provider rejected SECRET_HASH, or requires one",
-    fix: "check APP_CLIENT_SECRET, which must not be empty for a client that has a secret, and " +
-      `APP_CLIENT_ID; if both were correct before, the secret was replaced: ask ${SUPPORT} for the new one`,
+    fix: "check APP_CLIENT_SECRET and APP_CLIENT_ID; if both worked before, the secret was " +
+      `replaced: ask ${SUPPORT} for the new one`,
   },
   CLIENT_UNKNOWN: {
     problem: "the provider does not know this app client",

@@ -32,8 +32,8 @@ export interface SignOutResult {
 }
 
 const NOT_TO_FOUND_HOST =
-  "a portal token is not sent to the AUTH_URL of a .env that was found, unless " +
-  `${ENV_FILE_VARIABLE} specifies the file`;
+  "a portal string is not sent to the AUTH_URL of a .env that was only found; to allow it, set " +
+  `${ENV_FILE_VARIABLE} to the file`;
 
 /**
  * Ends sessions at the provider, as far as the provider supports this. The tokens have already been

@@ -22,7 +22,7 @@ export function storeAddress(text: string, isEncrypted: boolean): StoreAddress {
   if (url === undefined) {
     throw invalid(
       "it is not an address such as rediss://user:password@host:6379/0#account",
-      "correct the address (write a literal % as %25) and try again",
+      "correct the address and try again; write a literal % as %25",
     );
   }
   const host = hostAndPort(url);

@@ -37,7 +37,7 @@ export interface LoginOptions {
    *
    * - `auto` (default): with `portalToken` if given, otherwise with the settings, otherwise by
    *   prompting.
-   * - `portal`: with a string from the portal, prompting for the string.
+   * - `portal`: with a portal string, prompting for it.
    * - `password`: with user name and password, prompting for what is missing.
    * - `environment`: with the settings only; never prompts.
    */
@@ -95,8 +95,8 @@ export async function obtainTokens(
   const hidden = { secret: true, signal, notes: portalNotes(configuration.settings) };
   if (strategy === "portal") {
     const next: Fix = [{
-      inProgram: "run login({ portalToken }) with the string from the portal",
-      inTerminal: "pipe the string from the portal to the command, with --stdin",
+      inProgram: "run login({ portalToken }) with the portal string",
+      inTerminal: "pipe the portal string to the command, with --stdin",
     }];
     return readPortal(await questions.need(PORTAL_QUESTION, next, hidden));
   }
@@ -148,10 +148,10 @@ function settingsFor(
   throw new ConfigError("MISSING_SETTINGS", problem, rivalNames.fix);
 }
 
-const PORTAL_QUESTION = 'Paste the portal\'s "Copy Token" string:';
+const PORTAL_QUESTION = 'Paste the portal string from "Copy Token":';
 /** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
-  'Paste the portal\'s "Copy Token" string,\nor press Enter for user name and password:';
+  'Paste the portal string from "Copy Token",\nor press Enter for user name and password:';
 /** Maximum number of texts at the first prompt that cannot be used. */
 const MAX_TRIES = 3;
 
@@ -306,7 +306,7 @@ function portalResult(
     const ago = durationText(now - expiresAt);
     throw new ConfigError(
       "INVALID_PORTAL_TOKEN",
-      `Cannot log in: by this computer's clock, the portal token expired ${ago} ago`,
+      `Cannot log in: the portal string expired ${ago} ago by this computer's clock`,
       `copy a new one in ${portalName(portal)} or correct the clock`,
     );
   }

@@ -52,7 +52,7 @@ export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
   },
   ENVIRONMENT_IGNORED: {
     meaning:
-      "The environment contains tokens of another account or app client, or text that is not a token; neither is used.",
+      "The environment contains tokens that are not used: they belong to another account or app client, are not tokens, or may not be sent to the hosts of a .env that was only found.",
     fix: "Unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them.",
   },
   SETTING: {

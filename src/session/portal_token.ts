@@ -54,9 +54,9 @@ export function readPortalToken(
   { address, isToken = false }: { address?: string | undefined; isToken?: boolean } = {},
 ): string {
   const refusal = (why: string) =>
-    portalTokenError(`Cannot read the portal token: ${why}`, address);
+    portalTokenError(`Cannot read the portal string: ${why}`, address);
   if (typeof text !== "string") {
-    throw typeError(`Cannot read the portal token: expected a string, not ${typeof text}`);
+    throw typeError(`Cannot read the portal string: expected text, not ${typeof text}`);
   }
   const given = text.replace(unseen(), " ").replace(WRAPPING, "");
   const rest = given.replace(/^(authorization\s*:\s*)?bearer(?![^\s:"'])[\s:"']*/i, "");

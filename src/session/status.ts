@@ -199,7 +199,7 @@ function portalAdvice(
     : `it is valid for another ${durationText(remaining)}`;
   const at = portalText === undefined ? "," : ` at ${portalText}`;
   return {
-    problem: `a portal token cannot be refreshed: ${span}`,
+    problem: `a portal string cannot be refreshed: ${span}`,
     fix: `when it expires, copy a new one${at} or log in with user name and password`,
   };
 }

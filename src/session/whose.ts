@@ -4,7 +4,7 @@ import type { Claims } from "../platform/claims.ts";
 import type { Tokens } from "../provider/tokens.ts";
 import type { Owner } from "./vaults/vault.ts";
 
-/** The account named in the token, if any. */
+/** The account in the token, if it has one. */
 export function accountOf(claims: Claims): string | undefined {
   return claims.username ?? claims.sub;
 }
@@ -66,14 +66,15 @@ export function otherAccount(
     ? [kept?.claims.sub, login.claims.sub]
     : [];
   if (mine === undefined || theirs === undefined || mine === theirs) return undefined;
+  const other = isByName ? login : accountOf(login.claims);
   return new ConfigError(
     "INVALID_SETTING",
     `Cannot log in: the store of AUTH_STORE keeps the session of ${
       isByName ? account : accountOf(kept?.claims ?? {})
     }, and this login is for another account`,
     [
-      "in AUTH_STORE (store), write that account after the # sign",
-      { inProgram: ", or make a session for it with createSession()" },
+      `write #${other} at the end of AUTH_STORE`,
+      { inProgram: `, or use createSession() for ${other}` },
     ],
   );
 }

@@ -13,7 +13,7 @@ import {
 } from "../files/paths.ts";
 import { ENV_FILE_VARIABLE } from "./options.ts";
 
-/** The `.env` to use: the file that the user named, the nearest `.env`, or the user's own file. */
+/** The `.env` to use: the file that the user specified, the nearest one, or the global one. */
 export interface EnvLocation {
   /** Absolute path, even if the file does not exist yet; `undefined` for memory only. */
   readonly path: string | undefined;
@@ -22,9 +22,9 @@ export interface EnvLocation {
   /**
    * How the file was chosen.
    *
-   * - `named`: the user named it.
+   * - `named`: the user specified it.
    * - `found`: it is in the working folder, or above it up to the project root.
-   * - `own`: it is the user's own file, for all folders.
+   * - `own`: it is the global `.env`, for all folders.
    * - `new`: there is no such file, so the first save creates one in the working folder.
    */
   readonly kind: "named" | "found" | "own" | "new";
@@ -107,11 +107,11 @@ export function locatedAgain(location: EnvLocation): EnvLocation {
   return path !== undefined && infoAt(path) ? { ...location, kind: "found" } : orOwnFile(location);
 }
 
-/** Replaces the location of a new file by the user's own file, if the user has such a file. */
+/** Replaces the location of a new file by the global `.env`, if that exists. */
 export function orOwnFile(location: EnvLocation): EnvLocation {
   if (location.kind !== "new") return location;
   const path = ownEnvFile();
-  // A script that may not read the user's own file works as if there were no such file.
+  // A script that may not read the global `.env` works as if there were none.
   const info = path !== undefined && mayRead(path) ? infoAt(path) : undefined;
   if (path === undefined || !info?.isFile) return location;
   return isOfAnotherUser(info)
@@ -120,7 +120,7 @@ export function orOwnFile(location: EnvLocation): EnvLocation {
 }
 
 /**
- * Returns the path of the user's own `.env`; `undefined` if the environment does not contain the
+ * Returns the path of the global `.env`; `undefined` if the environment does not contain the
  * user's configuration folder. A relative folder would be in the project, so it is ignored.
  */
 export function ownEnvFile(): string | undefined {

@@ -46,6 +46,6 @@ function nothingFound(searched: readonly string[]): Advice & { readonly fix: Fix
   const file = { inProgram: `in ${ENV_FILE_VARIABLE}`, inTerminal: "with --env-file" };
   return {
     problem,
-    fix: ["run platform-auth init, or name a file ", file],
+    fix: ["run platform-auth init, or specify a file ", file],
   };
 }

@@ -26,8 +26,8 @@ export interface ProviderDialect {
 export interface SessionOptions {
   /**
    * Path or file URL of the `.env`; `false`: memory only (`AUTH_ENV_FILE`, environment only).
-   * Default: the nearest `.env` from the working folder up to the project root, or else the user's
-   * own file, which `platform-auth init --global` writes.
+   * Default: the nearest `.env` from the working folder up to the project root, or else the global
+   * `.env`, which `platform-auth init --global` writes.
    */
   envFile?: string | URL | false;
   /** Address of the token endpoint, `https:` or loopback `http:` (`AUTH_URL`). */

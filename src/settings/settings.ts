@@ -215,7 +215,7 @@ export class Settings {
  * that would need a permission prompt are skipped.
  *
  * @param isDefault Whether these are the settings of the default session. The default session reads
- * all variables. If the user names no file, it uses the nearest `.env` or the user's own file.
+ * all variables. If the user specifies no file, it uses the nearest `.env` or the global one.
  * @param earlier Earlier settings, whose `.env` is read again. Another file is used only if that
  * file never existed.
  * @throws {ConfigError} `INVALID_SETTING` if a setting contains a control character, the file of a

@@ -3,7 +3,7 @@
  *
  * The environment belongs to the user, but a `.env` that was merely found may have come with
  * someone else's project. So a session uses either the hosts of a found file or the secrets of the
- * environment, never both. The hosts in a file that the user named, or in the user's own file, are
+ * environment, never both. The hosts in a file that the user specified, or in the global `.env`, are
  * trusted.
  */
 import type { EnvSnapshot } from "./env_file.ts";
@@ -134,9 +134,10 @@ function withheldFrom(
   return {
     names,
     problem: `the hosts in ${displayPath(path)} (${hosts}) must not receive ${given} from the ` +
-      "environment: this file was found automatically, not specified",
-    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path} (--env-file in a terminal); or ` +
-      `set the addresses in the environment, or unset ${given}`,
+      "environment: nobody specified this file, it was only found",
+    fix:
+      `to trust the file, set ${ENV_FILE_VARIABLE}=${path}; otherwise set the addresses in the ` +
+      `environment, or unset ${given}`,
   };
 }
 

@@ -45,7 +45,7 @@ function toneOf(status: SessionStatus): Tone {
   const { state, canRefresh, notices } = status;
   if (state === "none") return "none";
   if (state === "expired" || state === "rejected") return "red";
-  // The warning PORTAL_TOKEN is ignored: it concerns every portal token, and amber would then not
+  // The warning PORTAL_TOKEN is ignored: it concerns every portal string, and amber would then not
   // show that a token is about to expire.
   const needsAction = notices.some(({ level, code }) =>
     level === "warning" && code !== "PORTAL_TOKEN"
@@ -132,8 +132,8 @@ export function nextStep(status: SessionStatus): Fix {
   }
   const when = state === "unknown" ? " when the API rejects the token" : " when the token expires";
   return isPortal
-    ? `copy a new portal string${at(portal)}${when} (it cannot be refreshed)`
-    : ["run ", { call: "login" }, `${when} (it cannot be refreshed)`];
+    ? `copy a new portal string${at(portal)}${when}`
+    : ["run ", { call: "login" }, when];
 }
 
 /**

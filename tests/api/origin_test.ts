@@ -94,7 +94,7 @@ Deno.test("authFetch() accepts other spellings of the API's address", async () =
   for (const { url } of reached) assertEquals(new URL(url).origin, "https://api.example");
 });
 
-Deno.test("authFetch() checks the address in a URL or a Request like a string", async () => {
+Deno.test("authFetch() checks a URL or a Request as strictly as a string", async () => {
   const { call, reached } = await closedSession();
   for (const url of ["https://evil.example/", "http://api.example/", "data:,x"]) {
     assertEquals((await rejection(call(new URL(url)))).code, "UNTRUSTED_ORIGIN", url);

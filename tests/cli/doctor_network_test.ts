@@ -199,7 +199,7 @@ Deno.test("doctor() does not fail if the base address of the API responds with a
   const cases: [without: number, withToken: number, api: RegExp, token: [string, RegExp]][] = [
     [401, 404, /^ok api\.example is reachable$/, [
       "skip",
-      /^not certain: GET https:\/\/api\.example\/v1\/? returns status 404, and 401 without it: try a path/,
+      /^not certain: GET https:\/\/api\.example\/v1\/? returns status 404, and 401 without it; try a path/,
     ]],
     [503, 503, /^warn api\.example responds with status 503$/, ["skip", /503 without it/]],
     [401, 503, /^ok /, ["skip", /^not certain: .* status 503, and 401/]],

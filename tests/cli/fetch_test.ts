@@ -44,7 +44,7 @@ Deno.test("fetch prints or saves the exact bytes of the response", () =>
   }));
 
 Deno.test("fetch sends the method, headers and body that its options set", async () => {
-  const bodies = ["- item", "-5", "---\na: 1", "-- a comment", "-item"];
+  const bodies = ["", "- item", "-5", "---\na: 1", "-- a comment", "-item"];
   const seen: string[] = [];
   const tokens = new Set<string | null>();
   const echo = async (request: Request) => {
@@ -299,7 +299,7 @@ Deno.test("fetch reports a failure in one sentence without a stack", () =>
       [
         [`${gone}/x?secret=1`],
         1,
-        /Cannot reach .*refused\); check the address/,
+        /Cannot reach .*refused\); .*explain API_UNREACHABLE\)/,
         world.reaching(gone),
       ],
       [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],

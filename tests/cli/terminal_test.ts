@@ -22,7 +22,7 @@ import {
 import { serveLocal } from "../support/local_server.ts";
 
 const FIRST = "press Enter for user name and password:";
-const PORTAL = '"Copy Token" string:';
+const PORTAL = 'string from "Copy Token":';
 const NAME = "User name:";
 const PASSWORD = "(host set in .env):";
 const AGAIN = "Enter for ada:";

@@ -17,7 +17,7 @@ async function uncaught(imported: string): Promise<string> {
   });
 }
 
-const HEADER = "error: Uncaught (in promise) ConfigError: Cannot read the portal token: " +
+const HEADER = "error: Uncaught (in promise) ConfigError: Cannot read the portal string: " +
   'character 2 of 3 cannot occur in a token; choose "Copy Token" in the user menu of the ' +
   "portal and paste the whole string (bearer …) " +
   "(help: platform-auth explain INVALID_PORTAL_TOKEN)";

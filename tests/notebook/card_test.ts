@@ -79,7 +79,7 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     "portal token, valid for 20 minutes",
     { ...PORTAL, accessTokenExpiresAt: inMinutes(20) },
     GREEN,
-    /valid for 20 min.*cannot be refreshed/s,
+    /valid for 20 min.*copy a new portal string/s,
   ],
   [
     "portal token, valid for 4 minutes",
@@ -124,7 +124,7 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
   ],
 ];
 
-Deno.test("a status has the same words and color as text and as a card", async (t) => {
+Deno.test("the text and the card of a status agree in words and color", async (t) => {
   for (const [what, given, color, words] of STATES) {
     await t.step(what, () => {
       const { text, card, color: seen } = drawn(statusView(made(given)));

@@ -37,7 +37,7 @@ Deno.test("the sandbox refuses requests for other host names on all its ports", 
   assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [0, 0]);
 });
 
-Deno.test("the sandbox accepts each loopback name, with any port or none", async () => {
+Deno.test("the sandbox answers to localhost, 127.0.0.1 and [::1], with or without a port", async () => {
   await using sandbox = await startSandbox();
   for (const name of ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"]) {
     for (const host of [name, `${name}:${new URL(sandbox.apiUrl).port}`, `${name}:9`]) {

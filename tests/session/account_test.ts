@@ -121,7 +121,7 @@ Deno.test("the ACCESS_TOKEN of another program in the .env is neither used nor r
   }
 });
 
-Deno.test("an ACCESS_TOKEN in the .env is used if its claims or other lines mark it as the platform's", async () => {
+Deno.test("an ACCESS_TOKEN in the .env is used with a setting, an expiry or the platform's claims", async () => {
   const exp = 4_102_444_800;
   for (
     const text of [

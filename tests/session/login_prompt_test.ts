@@ -207,7 +207,7 @@ Deno.test("the portal prompt shows the hosts that receive the token and the .env
     await rejection(createSession({ ...options, prompt }).login({ strategy }));
     assertMatch(
       asked[0]?.message ?? "",
-      /^Receives the token: api\.example, files\.example \(host set in .*\.env\)\nPaste the portal's/,
+      /^Receives the token: api\.example, files\.example \(host set in .*\.env\)\nPaste the portal string/,
     );
   }
 });

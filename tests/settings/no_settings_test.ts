@@ -42,7 +42,7 @@ Deno.test("without a .env, every message contains the searched folders and the n
     const found = await messagesIn(`${root}/sub`, env);
     const own = join(root, "config", "platform-auth");
     const problem = `no .env was found in ${join(root, "sub")}, ${root}, ${own}`;
-    const fix = "run platform-auth init, or name a file in AUTH_ENV_FILE";
+    const fix = "run platform-auth init, or specify a file in AUTH_ENV_FILE";
     const login = `${fix}, then run login(). A portal string needs no settings`;
     assertStringIncludes(found.login, `; ${problem}; set the missing values in `);
     assertStringIncludes(found.call, `; ${problem}; ${fix}; or set `);
@@ -56,7 +56,7 @@ Deno.test("without a .env, every message contains the searched folders and the n
       assertStringIncludes(
         token,
         `(no .env was found in ${cwd}; the search stopped because ` +
-          `--allow-read=${root},${own} is missing); run platform-auth init, or name a file `,
+          `--allow-read=${root},${own} is missing); run platform-auth init, or specify a file `,
       );
     }
   }));

@@ -212,7 +212,7 @@ Deno.test("a login with an invalid setting is refused before anything is sent", 
 });
 
 const shown: [apiBaseUrl: string, words: string][] = [
-  ["api.example.com", '(the option apiBaseUrl): "api.example.com" must be an https: URL'],
+  ["api.example.com", '(the option apiBaseUrl): "api.example.com" must be an https: address'],
   ["http://api.example.com/v1?key=hunter2", '"http://api.example.com/v1" must'],
   ["https://ada:hun/ter2@api.example.com", '"https://api.example.com" must'],
   ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln", "(the option apiBaseUrl): it must"],

@@ -23,9 +23,9 @@ import {
 } from "../../settings/options.ts";
 import { resolveSettings } from "../../settings/settings.ts";
 
-const PASTE = "Paste the reply of your subscription's support channel (the\n" +
-  "text is not shown), and end it with an empty line. Or press\n" +
-  "Enter to be prompted for each setting:";
+const PASTE = "Paste the reply of your subscription's support channel, then\n" +
+  "an empty line. The text is not shown. Or press Enter to be\n" +
+  "prompted for each setting:";
 
 /** Settings by the names of their variables. */
 type Values = ReadonlyMap<string, string>;
@@ -106,14 +106,14 @@ interface Outcome {
 }
 
 /**
- * Returns the `.env` to write: the user's own file, the named one, or else the nearest one.
+ * Returns the `.env` to write: the global one, the specified one, or else the nearest one.
  *
- * @param named The file that the command line names. Default: the file that `AUTH_ENV_FILE` names.
+ * @param specified The file on the command line. Default: the one in `AUTH_ENV_FILE`.
  * @throws {UsageError} If the environment does not contain the user's folder.
- * @throws {ConfigError} `ENV_FILE` if the file was not named and belongs to another user.
+ * @throws {ConfigError} `ENV_FILE` if the file was only found, and belongs to another user.
  */
-function fileToWrite(global: boolean, named = environment(ENV_FILE_VARIABLE)): string {
-  if (named && !global) return named;
+function fileToWrite(global: boolean, specified = environment(ENV_FILE_VARIABLE)): string {
+  if (specified && !global) return specified;
   const { path: nearest, foreign: [foreign] } = nearestEnvFile();
   const path = global ? ownEnvFile() : nearest ?? foreign;
   if (path === undefined) {
@@ -153,7 +153,7 @@ function outcomeText(
   return [
     written.length === 0 ? `${path} is unchanged` : `Wrote ${path}: ${written.join(", ")}`,
     ...[...kept].map(([name, difference]) =>
-      `! ${name} keeps its value: ${difference}; to use the reply, remove the line of ${name} from the file and run platform-auth init again`
+      `! ${name} keeps its value: ${difference}; to use the reply, remove this line from the file and run platform-auth init again`
     ),
     ...missing.map((name) =>
       `! ${name} is not set yet; run platform-auth init in a terminal, or add ${name}=… to the reply`

@@ -8,7 +8,6 @@ import {
   optionsOf,
   variablesOf,
 } from "../../sandbox/command_line.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { startSandbox } from "../../sandbox/start_sandbox.ts";
 
 interface SandboxFlags {
@@ -35,7 +34,7 @@ export async function run({ options }: Given<SandboxFlags>): Promise<Answer> {
 }
 
 /** Starts the sandbox. If the user specified no port and the default ports are taken, uses others. */
-async function started(flags: Readonly<Record<string, unknown>>): Promise<Sandbox> {
+async function started(flags: Readonly<Record<string, unknown>>) {
   const options = optionsOf(flags);
   try {
     return await startSandbox(options);

@@ -5,6 +5,7 @@ import { FAILED, LOGIN_NEEDED, UsageError } from "../output.ts";
 import { doctor, login, logout, readStore, refresh, status } from "../../default_session.ts";
 import type { LoginOptions } from "../../session/login.ts";
 import type { NoticeCode } from "../../session/notices.ts";
+import { VARIABLES } from "../../settings/options.ts";
 import { needsLogin, type SessionStatus } from "../../session/status.ts";
 
 interface LoginFlags {
@@ -49,8 +50,12 @@ export async function runLogout(
   { options }: Given<{ everywhere: boolean; "keep-remote": boolean }>,
 ): Promise<Answer> {
   const { everywhere = false, "keep-remote": keepRemote = false } = options;
+  const before = status();
   const found = await logout({ everywhere, revoke: !keepRemote });
-  return { value: found, text: Deno.inspect(found) };
+  // The status does not show whether a store contains a session.
+  const isChange = before.state !== "none" || before.settings[VARIABLES.store] !== undefined ||
+    before.notices.length + found.notices.length > 0;
+  return { value: found, text: isChange ? Deno.inspect(found) : "There was no session." };
 }
 
 export async function runDoctor({ options }: Given<{ login: boolean }>): Promise<Answer> {

@@ -84,7 +84,7 @@ export interface Page {
   /** Default: the top bar. */
   header?: Html;
   main: Html;
-  /** Class of the body. */
+  /** CSS class of `<body>`. */
   kind?: "page" | "page-login";
 }
 

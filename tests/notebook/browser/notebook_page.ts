@@ -139,7 +139,7 @@ export async function walkThrough(
   await notebook.start(1);
   await notebook.answer(1, "password", portalString);
   await notebook.ended(1);
-  await check(1, "amber", /Signed in as student .*cannot be refreshed/, AMBER);
+  await check(1, "amber", /Signed in as student .*copy a new portal string/, AMBER);
   await notebook.run(2);
   await check(2, "red", /Session ended .*copy a new portal string/, RED);
   await notebook.start(3);

@@ -2,7 +2,7 @@
  * Five students with five broken setups, for "Find the cause" in notebook 05. Spoiler: the code shows
  * the answers.
  */
-import { createSession, type Diagnosis, type Session, type SessionOptions } from "../mod.ts";
+import { type Check, createSession, type Diagnosis, type Session, type SessionOptions } from "../mod.ts";
 import type { Sandbox } from "../src/sandbox/mod.ts";
 import type { Clock } from "./sandbox_clock.ts";
 
@@ -46,6 +46,19 @@ export async function openDesk(
     dan: student(dan, () => dan.login().then(() => dan.fetchJson("/v1/stations"))),
     eve: student(eve, () => eve.login({ portalToken: copiedNow })),
   };
+}
+
+const MARKS = { ok: "✓", warn: "!", fail: "✗", skip: "-" };
+
+/** The lines of a diagnosis that another diagnosis does not have. */
+export function differences(other: Diagnosis, diagnosis: Diagnosis): string {
+  const known = new Set(other.checks.map(lineOf));
+  const lines = diagnosis.checks.map(lineOf).filter((line) => !known.has(line));
+  return lines.join("\n") || "doctor() shows the same lines.";
+}
+
+function lineOf({ name, level, message, fix }: Check): string {
+  return `${MARKS[level]} ${name}: ${message}${fix ? `\n  → ${fix}` : ""}`;
 }
 
 function student(session: Session, work: () => Promise<unknown>): Student {

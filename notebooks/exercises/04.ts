@@ -35,23 +35,6 @@ export const exercises = {
     ],
     hint: "Subtract the coldest month from the warmest for each station, then sort with aq.desc.",
   },
-  columns: {
-    right: (rows) => rows.length === 52_560 && Object.keys(rows[0]).join() === "time,windSpeedMs",
-    because: "Two of seven columns were decoded.",
-    hints: [
-      {
-        when: (rows) => rows.length === 52_560,
-        say: "These are all columns. parquetReadObjects takes the option `columns` in addition to `file`.",
-        example: "await parquetReadObjects({ file })",
-      },
-      {
-        when: (table) => table.numRows() === 52_560,
-        say: "That reads all columns and drops some. Let the reader skip them.",
-        example: 'again.select("time", "windSpeedMs")',
-      },
-    ],
-    hint: "The cell above reads all columns. The option `columns` is a list of names.",
-  },
 } satisfies Record<string, Exercise>;
 
 export const check = checkOf(exercises);

@@ -200,7 +200,7 @@ export function openFile(path: string): { readonly problem: string; readonly fix
   };
 }
 
-/** Sets the mode 0600, if possible: some disks have no modes. */
+/** Makes a file private (mode 0600). Does nothing on a disk without modes. */
 function makePrivate(path: string): void {
   try {
     Deno.chmodSync(path, 0o600);

@@ -194,7 +194,7 @@ export class StoreVault implements Vault {
     }
   }
 
-  /** The lock that was not granted. Another process may nevertheless have saved what it is for. */
+  /** Stands in for a lock that was not granted: another process may have saved new tokens anyway. */
   async #notHeld(problem: AuthError): Promise<StoreLock> {
     if (isUnusable(problem)) throw problem;
     const now = await this.read({ ms: BRIEF_MS, isNeeded: false });

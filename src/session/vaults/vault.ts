@@ -94,7 +94,7 @@ export interface Lock extends AsyncDisposable {
 
 /** The outcome of a write. */
 export interface Written {
-  /** The lines in the vault; those of another process if they were kept. */
+  /** The lines in the vault now. If another process wrote first, its lines are kept. */
   readonly found: Lines | undefined;
   /** The reason why the lines could not be written. */
   readonly problem?: ConfigError | undefined;

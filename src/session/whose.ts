@@ -73,7 +73,7 @@ export function otherAccount(
       isByName ? account : accountOf(kept?.claims ?? {})
     }, and this login is for another account`,
     [
-      `write #${other} at the end of AUTH_STORE`,
+      `make AUTH_STORE end with #${other}`,
       { inProgram: `, or use createSession() for ${other}` },
     ],
   );

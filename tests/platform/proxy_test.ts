@@ -62,14 +62,14 @@ const faults: [
     (server) => server,
     rawAnswer(407, ""),
     /the proxy requires a user name and a password/,
-    /set HTTPS_PROXY .*http:\/\/USER:PASSWORD@HOST:PORT before/,
+    /before Deno starts, set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST:PORT/,
   ],
   [
     "a proxy that rejects the password",
     (server) => server.replace("//", "//ada:proxy-password@"),
     rawAnswer(407, ""),
     /the proxy .* rejected them/,
-    /set HTTPS_PROXY .*http:\/\/USER:PASSWORD@HOST:PORT before/,
+    /before Deno starts, set HTTPS_PROXY to http:\/\/USER:PASSWORD@HOST:PORT/,
   ],
   [
     "a proxy whose name cannot be resolved",

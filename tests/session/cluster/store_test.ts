@@ -51,7 +51,7 @@ clusterTest("login() refuses to replace another user's session in the store", as
   for (const error of errors) {
     assertEquals(error.code, "INVALID_SETTING");
     assertMatch(error.message, OTHER_ACCOUNT);
-    assertMatch(error.message, /in AUTH_STORE \(store\), write that account after the # sign/);
+    assertMatch(error.message, /AUTH_STORE end with #grace/);
   }
   assertEquals(world.logins(), 1, "nothing was sent");
   const worker = unnamed(cluster, `#${username}`);

@@ -37,7 +37,7 @@ __all__ = ["LoginNeeded", "PlatformAuth", "PlatformAuthError", "login"]
 
 
 class PlatformAuthError(RuntimeError):
-    """The command platform-auth is missing or failed. The message says what to do."""
+    """The command failed, or it or `API_BASE_URL` is missing. The message says what to do."""
 
 
 class LoginNeeded(PlatformAuthError):

@@ -137,10 +137,7 @@ class PlatformAuth(_Auth):
         from anyio.to_thread import run_sync  # httpx needs anyio, too
 
         url = str(request.url)
-        if self._is_current():
-            header = self._header_for(url)
-        else:
-            header = await run_sync(self._header_for, url)
+        header = await run_sync(self._header_for, url)
         if header is not None:
             request.headers["Authorization"] = header
         response = yield request
@@ -269,10 +266,11 @@ def login(*, env_file: Union[str, os.PathLike[str], None] = None) -> None:
     from getpass import getpass
 
     auth = PlatformAuth(env_file=env_file)
-    secret = _Secret(getpass('Paste the string of "Copy Token": '))
+    secret = _Secret(getpass('Paste the portal string from "Copy Token": '))
     status = auth._run("login", "--portal", "--stdin", text=secret)
     _logged_in_at = time.time()
-    print(f"Signed in as {status.get('username')}.")
+    name = status.get("username")
+    print(f"Signed in as {name}." if name else "Signed in.")
     for warning in status.get("warnings", []):
         print(warning)
 

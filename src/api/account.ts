@@ -9,11 +9,11 @@ export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
   /**
-   * Rereads the settings when they do not allow an address: the user may have added the
-   * address to the `.env` since the settings were read.
+   * Rereads the settings. Called if they do not allow an address, which the user may have added to
+   * the `.env` since the settings were read.
    *
-   * @returns The account for this call and later calls, which changes if the settings now belong
-   * to another account.
+   * @returns The account to use from now on: another one if the settings now belong to another
+   * account.
    */
   reread(): ApiAccount;
   /** Returns the tokens if the call can use them without a refresh. */

@@ -125,7 +125,7 @@ export class CallErrors {
     if (isPage(text)) return this.unusable(response, this.pageInsteadOfJson(text));
     return this.unusable(response, {
       problem: `it is not text in the charset ${this.secrets.quote(charsetOf(headers), 40)}`,
-      fix: "save it with download(), or decode (await authFetch(…)).arrayBuffer() yourself",
+      fix: "save it with download(), or read its bytes with authFetch() and decode them yourself",
     });
   }
 

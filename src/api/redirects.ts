@@ -1,5 +1,5 @@
 /** Follows redirects. No token and no body is sent to another origin. */
-import { ConfigError, typeError } from "../errors/errors.ts";
+import { ConfigError, typeError, UnreachableError } from "../errors/errors.ts";
 
 const MAX_REDIRECTS = 20;
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -45,8 +45,8 @@ export function detourOf(response: Response): Detour | undefined {
  * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` if a request other than GET or HEAD is redirected to
  *   another origin.
- * @throws {TypeError} If the body cannot be sent again, if the address cannot be used, or if there
- * are more than 20 redirects.
+ * @throws {UnreachableError} If the address cannot be used, or if there are more than 20 redirects.
+ * @throws {TypeError} If the body cannot be sent again.
  */
 export async function follow(
   sent: SentRequest,
@@ -66,7 +66,10 @@ export async function follow(
     await response.body?.cancel();
     const isSafe = init.method === "GET" || init.method === "HEAD";
     if (target === null || !/^https?:$/.test(target.protocol)) {
-      throw typeError(`${what}: the address in its Location header is not an http: or https: URL`);
+      throw new UnreachableError(
+        `${what}: the address in its Location header is not an http: or https: URL`,
+        CORRECT_THE_ADDRESS,
+      );
     }
     const headers = new Headers(init.headers);
     if (target.origin !== start.origin || target.username || target.password) {
@@ -103,5 +106,8 @@ export async function follow(
     }
   }
   await response.body?.cancel();
-  throw typeError(`Cannot reach ${start.origin}${start.pathname} (too many redirects)`);
+  throw new UnreachableError(
+    `Cannot reach ${start.origin}${start.pathname} (too many redirects)`,
+    CORRECT_THE_ADDRESS,
+  );
 }

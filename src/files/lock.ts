@@ -72,8 +72,8 @@ export async function lockBeside(
 }
 
 /**
- * Closes a file and releases its lock. A program that another thread is starting has a copy of the
- * handle for a moment, so closing this one would not release the lock at once.
+ * Releases the lock of a file and closes the file. Closing alone might not release the lock: a
+ * program that another thread is starting has a copy of the handle for a moment.
  */
 export function closeLocked(file: Deno.FsFile): void {
   try {

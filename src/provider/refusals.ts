@@ -40,7 +40,7 @@ const NOT_ACCEPTED = [
 
 /** The organization that runs the platform wrote the rule and its message, which the error quotes. */
 const BY_RULE: Partial<Advice> = {
-  problem: "a rule of your platform, not your settings, refused the request",
+  problem: "a rule of your platform refused the request; your settings are not the cause",
   fix: `do what the rule asks for, or ask ${SUPPORT} about it`,
 };
 /** Error names for a rule that failed. */
@@ -149,7 +149,7 @@ export const REFUSALS: readonly Refusal[] = [
     says: /\bdevice does not exist/i,
     code: "REFRESH_REJECTED",
     isFinal: true,
-    advice: { problem: "the device registered at this login was removed at the provider" },
+    advice: { problem: "the provider no longer knows the device of this login" },
   },
   // If refresh tokens rotate, the flow REFRESH_TOKEN_AUTH is disabled, and the operation
   // GetTokensFromRefreshToken replaces the flow.
@@ -224,7 +224,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
     fix: ["open the link or enter the code in the invitation, then run ", LOGIN, " again"],
   },
   BLOCKED: {
-    problem: "a protection of the provider blocked the request, regardless of the password",
+    problem: "a security check of the provider blocked the request; the password may be right",
     fix:
       `wait, or try from another network; if that does not help, report the request id and the ` +
       `time to ${SUPPORT}`,
@@ -238,7 +238,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
     fix: "compare your settings with the support channel's reply",
   },
   UNEXPECTED_RESPONSE: {
-    problem: "the response did not come from the token endpoint",
+    problem: "the response is not one of a token endpoint",
     fix: "check AUTH_URL, and whether the response came from a proxy or a login page",
   },
   UNREACHABLE: {

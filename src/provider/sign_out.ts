@@ -32,7 +32,7 @@ export interface SignOutResult {
 }
 
 const NOT_TO_FOUND_HOST =
-  "a portal string is not sent to the AUTH_URL of a .env that was only found; to allow it, set " +
+  "a portal string is not sent to the AUTH_URL of a .env that was found by search; to allow it, set " +
   `${ENV_FILE_VARIABLE} to the file`;
 
 /**

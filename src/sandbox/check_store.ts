@@ -124,7 +124,7 @@ const SAMPLE: CheckedRecord = {
   FUTURE_LINE: " ",
 };
 const OTHER: CheckedRecord = { ACCESS_TOKEN: "y" };
-/** Number of holders that wait for the lock at once. */
+/** Number of sessions that compete for the lock. */
 const RIVALS = 6;
 /** How long the check waits for a lock that it must not get. */
 const PATIENCE_MS = 50;
@@ -240,7 +240,7 @@ class Check {
     await this.#expect("fails", isStored ? SAMPLE : OTHER, one, other);
   }
 
-  /** Several holders at once. Each adds a member to the record that it reads. */
+  /** Several sessions compete for the lock. Each adds a member to the record that it reads. */
   async rivals(one: CheckedStore, other: CheckedStore): Promise<void> {
     await this.#put("empties", one, {});
     const names = Array.from({ length: RIVALS }, (_, at) => `LINE_${at}`);

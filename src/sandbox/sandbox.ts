@@ -26,9 +26,9 @@ export interface Sandbox extends AsyncDisposable {
   readonly portalUrl: string;
   /** Origin of the data platform API. */
   readonly apiUrl: string;
-  /** Requests to the token endpoint, without secrets: the newest 10,000, oldest first. */
+  /** The last 10,000 requests to the token endpoint, in their order, without secrets. */
   readonly requests: readonly Readonly<TokenRequest>[];
-  /** Requests to the API, without secrets: the newest 10,000, oldest first. */
+  /** The last 10,000 requests to the API, in their order, without secrets. */
   readonly apiRequests: readonly Readonly<ApiRequest>[];
   /** The faults in effect. Add, change or remove them at any time. */
   readonly failures: Failure[];
@@ -36,9 +36,9 @@ export interface Sandbox extends AsyncDisposable {
   handle(request: Request): Promise<Response>;
   /** The string that "Copy Token" in the portal copies: `bearer <ACCESS_TOKEN>`. */
   portalToken(): Promise<string>;
-  /** Codes sent by mail and phone: the newest 10,000, oldest first. */
+  /** The last 10,000 codes sent by mail and phone, in their order. */
   readonly codes: readonly Readonly<SentCode>[];
-  /** The devices of logins with `trackDevices`: the newest 10,000, oldest first. */
+  /** The devices of the last 10,000 logins with `trackDevices`, in their order. */
   readonly devices: readonly Readonly<Device>[];
   /**
    * The code that the authenticator of a user shows now. Each code works once, at the latest 30

@@ -97,7 +97,7 @@ export class Configuration {
 
   /**
    * Returns the same options with the settings read again, because the `.env` may have been edited.
-   * The path of the `.env` changes only if the file does not exist.
+   * Another `.env` is used only if there was none before.
    */
   reread(): Configuration {
     const settings = resolveSettings(this.options, this.isDefault, this.settings);

@@ -110,7 +110,7 @@ function unsent(envFile: string | undefined): StoredTokens["note"] {
   return {
     problem: `REFRESH_TOKEN from the environment is not sent to the hosts in ${
       displayPath(envFile)
-    }: nobody specified this file, it was only found`,
+    }: this file was found by search, so someone else may have written it`,
     fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${envFile}`,
   };
 }

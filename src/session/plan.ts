@@ -55,7 +55,7 @@ export function afterReplacement(
   return { ...cooldowns, rejectionUntil: clocks.monotonic() + COOLDOWN_MS, replaced: rejected };
 }
 
-/** Ends the pause when the API accepts the tokens that replaced rejected ones. */
+/** Ends the pause of `afterReplacement()`: the API has accepted the new tokens. */
 export function afterHelp(cooldowns: Cooldowns): Cooldowns {
   return { ...cooldowns, rejectionUntil: -Infinity };
 }

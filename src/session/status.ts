@@ -195,11 +195,11 @@ function portalAdvice(
   const remaining = remainingMs(state.tokens, world);
   if (remaining !== undefined && remaining <= 0) return undefined;
   const span = remaining === undefined
-    ? "it is not a JWT and does not state its expiry, so it is used until the API rejects it"
-    : `it is valid for another ${durationText(remaining)}`;
+    ? "this one is not a JWT and does not state its expiry, so it is used until the API rejects it"
+    : `this one is valid for another ${durationText(remaining)}`;
   const at = portalText === undefined ? "," : ` at ${portalText}`;
   return {
-    problem: `a portal string cannot be refreshed: ${span}`,
+    problem: `a portal string cannot be refreshed; ${span}`,
     fix: `when it expires, copy a new one${at} or log in with user name and password`,
   };
 }

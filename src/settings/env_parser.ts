@@ -1,5 +1,5 @@
-// Nearly all `.env` files consist of plain lines, which this file reads one by one. Any other text
-// is left to `parseEnv` of `node:util`, the runtime's parser. Loading that parser takes 10 to 13
+// Nearly all `.env` files consist of plain lines, which this parser reads one by one. Any other text
+// is left to `parseEnv` of `node:util`, the runtime's parser. Loading the runtime's parser takes 10 to 13
 // ms, so plain lines do not use it.
 
 /** The byte order mark that some editors put before a text. */

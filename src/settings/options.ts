@@ -80,7 +80,7 @@ export interface SessionOptions {
   allowedOrigins?: string | readonly string[];
   /**
    * Address of the portal, `https:` or loopback `http:` (`PORTAL_URL`). Prompts and messages that
-   * ask for a string from the portal show the address.
+   * ask for a portal string show the address.
    */
   portalUrl?: string | URL;
   /**
@@ -132,7 +132,7 @@ export interface SessionOptions {
   /** Replaces the prompt, for tests and other front ends. */
   prompt?: Ask;
   /**
-   * Replaces the pause of `ms` milliseconds between two requests, for tests. The pause ends early
+   * Replaces the pause of `ms` milliseconds before another attempt, for tests. The pause ends early
    * if the signal aborts.
    */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;

@@ -330,7 +330,8 @@ function unusedLines(file: EnvSnapshot): Advice[] {
   return [...unused, ...FILE_VARIABLES]
     .filter((variable) => file.values.get(variable))
     .map((variable) => ({
-      problem: `${variable} in the .env is not used: a copied project must not set it`,
+      problem:
+        `${variable} in the .env is not used, because a .env may come with someone else's project`,
       fix: "set it in the environment, and remove the line",
     }));
 }

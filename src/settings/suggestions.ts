@@ -14,7 +14,7 @@ export function suggestionsOn(settings: Settings): Advice[] {
   ];
 }
 
-/** Matches the beginning of a line of a `.env`, or of YAML, which sets nothing. */
+/** Matches `NAME=`, and also `NAME:`, as in YAML. A line with `NAME:` sets nothing. */
 const NAME = /^\s*(?:export\s+)?(\w+)\s*([=:])\s*/;
 
 function onLine(line: string, number: number, settings: Settings): Advice[] {
@@ -24,7 +24,7 @@ function onLine(line: string, number: number, settings: Settings): Advice[] {
     // A comment has a blank after the #.
     const isCut = SETTING_RULES[known].secret && /^[^"'`#]*#\S/.test(line.slice(start.length));
     return !isCut ? [] : [{
-      problem: `${given} in the .env ends before a #`,
+      problem: `the value of ${given} in the .env ends before a #`,
       fix: "if the # belongs to the value, put the value in single quotes",
     }];
   }

@@ -133,8 +133,9 @@ function withheldFrom(
   const given = secrets.join(" and ");
   return {
     names,
-    problem: `the hosts in ${displayPath(path)} (${hosts}) must not receive ${given} from the ` +
-      "environment: nobody specified this file, it was only found",
+    problem: `${given} from the environment must not be sent to the hosts in ${
+      displayPath(path)
+    } (${hosts}): this file was found by search, so someone else may have written it`,
     fix:
       `to trust the file, set ${ENV_FILE_VARIABLE}=${path}; otherwise set the addresses in the ` +
       `environment, or unset ${given}`,

@@ -61,7 +61,7 @@ Deno.test("download() refuses to save an XHTML page as a file without an extensi
   const page = pages[1]?.[1] ?? "";
   assertMatch(
     await saved(page, "application/xhtml+xml", 100, "stations"),
-    /an HTML page .* was not saved; .*to save a page, name the file ….html/,
+    /an HTML page .* was not saved; .*to save a page, give the file a name that ends in .html/,
   );
 });
 

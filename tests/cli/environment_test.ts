@@ -44,14 +44,14 @@ Deno.test("fetch and token log in with the .env alone, and save the session ther
 
 const BY_HAND = "next: run platform-auth login\n";
 
-Deno.test("status asks for a login if fetch and token cannot log in, and says why not", () =>
+Deno.test("status says to log in, and why, if the commands fetch and token cannot log in by themselves", () =>
   inCliWorld(async ({ run, folder, variables: { PASSWORD = "", USERNAME = "", ...others } }) => {
     await writeEnv(folder, others);
     assertStringIncludes((await run(["status"])).stdout, BY_HAND);
     // The file names hosts that must not receive the password.
     const { stdout } = await run(["status"], { env: { PASSWORD, USERNAME } });
     assertStringIncludes(stdout, BY_HAND);
-    assertMatch(stdout, /AUTH_URL.* must not receive PASSWORD/);
+    assertMatch(stdout, /PASSWORD.* must not be sent.*AUTH_URL/);
   }));
 
 /** The settings of an account without user name and password, and a refresh token. */

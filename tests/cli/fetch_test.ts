@@ -274,7 +274,7 @@ Deno.test("fetch prints the response of an HTTP error, does not save it, and fai
     assertEquals([unsaved.code, unsaved.stdout, filesIn(folder)], [1, "", []]);
   }));
 
-Deno.test("the error of fetch names the file host that refused, and no presigned signature", async () => {
+Deno.test("if a file host refuses, the error of fetch shows the host, but not the signature in the address", async () => {
   const signature = "presigned-signature-1";
   for (const status of [401, 403]) {
     await using host = serveLocal(() => new Response(`no ${signature}`, { status }));

@@ -86,7 +86,7 @@ Deno.test("plot() shows title, legend and caption, both in HTML and as plain tex
   assertEquals(none.pictures.length, 1);
 });
 
-Deno.test("plot() turns text into dates for domains, intervals, bins and lists", async () => {
+Deno.test("plot() reads dates in text, also in domains, intervals, bins and lists", async () => {
   const days = Array.from({ length: 4 }, (_, at) => ({ day: `2025-07-0${at + 1}`, v: 1 }));
   const cases: [what: string, options: Omit<PlotOptions, "marks">, marks: PlotOptions["marks"]][] =
     [

@@ -18,7 +18,7 @@ Deno.test("readClaims() returns no claims for an opaque token", () => {
   }
 });
 
-Deno.test("readClaims() returns valid dates and text for any token", () => {
+Deno.test("readClaims() returns only valid dates and text, for any token", () => {
   const anything = fc.oneof(fc.string(), fc.string().map((it) => `a.${it}.c`));
   const claims = fc.dictionary(
     fc.constantFrom("iat", "exp", "sub", "username", "client_id", "token_use"),

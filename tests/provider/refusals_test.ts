@@ -97,13 +97,13 @@ const EXAMPLES: readonly Example[] = [
     "UserLambdaValidationException",
     "PreAuthentication failed with error Only from the office network.",
     "REJECTED",
-    { means: "a rule of your platform, not your settings, refused the request" },
+    { means: "a rule of your platform refused the request; your settings are not the cause" },
   ],
   [
     "UserLambdaValidationException",
     "PreAuthentication failed with error User is disabled for security reasons: no flow rotation.",
     "REJECTED",
-    { means: "a rule of your platform, not your settings, refused the request" },
+    { means: "a rule of your platform refused the request; your settings are not the cause" },
   ],
   ["UnexpectedLambdaException", "", {
     login: "REJECTED",
@@ -111,11 +111,11 @@ const EXAMPLES: readonly Example[] = [
     "sign-out": "REJECTED",
   }, {
     repeatable: true,
-    means: "a rule of your platform, not your settings, refused the request",
+    means: "a rule of your platform refused the request; your settings are not the cause",
   }],
   ["UnexpectedLambdaException", "", { challenge: "REJECTED" }, {
     repeatable: false,
-    means: "a rule of your platform, not your settings, refused the request",
+    means: "a rule of your platform refused the request; your settings are not the cause",
   }],
   ["CodeDeliveryFailureException", "", "REJECTED", {
     means: "the provider could not send the code",
@@ -163,7 +163,7 @@ const EXAMPLES: readonly Example[] = [
   }],
   ["ResourceNotFoundException", "Device does not exist.", { refresh: "REFRESH_REJECTED" }, {
     isFinal: true,
-    means: "the device registered at this login was removed at the provider",
+    means: "the provider no longer knows the device of this login",
   }],
 
   ["NotAuthorizedException", "REFRESH_TOKEN_AUTH is not enabled for the client", {

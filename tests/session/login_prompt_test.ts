@@ -114,7 +114,7 @@ for (const [what, value, said] of oddValues) {
   });
 }
 
-Deno.test("the error of a refused user name or client secret says what is strange about it", async () => {
+Deno.test("the error of a rejected user name or client secret mentions quotes or an invisible character in the value", async () => {
   await using world = portless();
   const named = world.another({ username: "stu\u200bdent" });
   const name = await rejection(named.login()) as AuthError;

@@ -133,7 +133,7 @@ Deno.test("a call whose signal is already aborted sends nothing", async () => {
   assertEquals(world.session.status().state, "valid");
 });
 
-Deno.test("a refresh that holds the lock of the .env gets only half the time limit", async () => {
+Deno.test("while a refresh holds the lock of the .env, its request has half of the time limit", async () => {
   const limits: Record<string, number> = {};
   for (const file of [true, false]) {
     const timeout = (ms: number) => (limits[`${file}`] = ms, new AbortController().signal);

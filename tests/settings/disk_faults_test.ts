@@ -365,7 +365,7 @@ const EDITORS = [
   ["for good", Infinity, "known"],
 ] as const;
 for (const [howLong, written, left] of EDITORS) {
-  Deno.test(`a refresh is saved with all settings if the .env is empty ${howLong}`, async () => {
+  Deno.test(`a refresh loses no setting if an editor has emptied the .env ${howLong}`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
     const text = MINE + Deno.readTextFileSync(world.envFile) + "STATE=known\n";
     Deno.writeTextFileSync(world.envFile, text);

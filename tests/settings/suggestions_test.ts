@@ -62,7 +62,7 @@ const CASES: [what: string, change: (lines: Lines) => Lines, variables: Lines, s
     what,
     set(name, value),
     {},
-    `${name} in the .env ends before a #; if the # belongs to the value, put the value in single`,
+    `the value of ${name} in the .env ends before a #; if the # belongs to the value, put the value in single`,
   ]),
 ];
 for (const [what, change, variables, said] of CASES) {

@@ -276,7 +276,7 @@ const STORIES: Record<string, {
 };
 
 for (const [title, { env, file, script, outcomes }] of Object.entries(STORIES)) {
-  Deno.test(`hosts in a .env found by search get no token of the environment: ${title}`, () =>
+  Deno.test(`a token from the environment is not sent to the hosts in a .env that was found by search: ${title}`, () =>
     inWorld(async (world) => {
       await using stranger = startStranger();
       await writeEnv(world.folder, file(stranger.url, world));

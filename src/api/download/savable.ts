@@ -33,7 +33,7 @@ export async function refusePage(
   await response.body?.cancel();
   throw call.errors.unusable(response, {
     problem: `it is ${call.errors.describePage(text)}, and was not saved`,
-    fix: `${NOT_THE_API}; or, to save a page, name the file ….html`,
+    fix: `${NOT_THE_API}; or, to save a page, give the file a name that ends in .html`,
   }, { text });
 }
 

@@ -52,7 +52,7 @@ export async function runLogout(
   const { everywhere = false, "keep-remote": keepRemote = false } = options;
   const before = status();
   const found = await logout({ everywhere, revoke: !keepRemote });
-  // The status does not show whether a store contains a session.
+  // `status()` does not read a store, which may have contained a session.
   const isChange = before.state !== "none" || before.settings[VARIABLES.store] !== undefined ||
     before.notices.length + found.notices.length > 0;
   return { value: found, text: isChange ? Deno.inspect(found) : "There was no session." };

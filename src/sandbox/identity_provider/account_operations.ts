@@ -60,8 +60,7 @@ async function accountOf(parts: ProviderParts, body: Fields): Promise<Account> {
     claims = await parts.tokens.verify(requiredText(body, "AccessToken"));
   } catch (error) {
     if (!(error instanceof TokenRefused)) throw error;
-    const expired = error.message.endsWith("expired");
-    throw notAuthorized(expired ? "Access Token has expired" : "Invalid Access Token");
+    throw notAuthorized(error.isExpired ? "Access Token has expired" : "Invalid Access Token");
   }
   if (parts.refreshTokens.isRevoked(claims.origin_jti)) {
     throw notAuthorized("Access Token has been revoked");

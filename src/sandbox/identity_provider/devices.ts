@@ -16,7 +16,7 @@ export interface Device {
   username: string;
   /** The key that each refresh from this device must contain. */
   deviceKey: string;
-  /** The name of the device in ConfirmDevice. */
+  /** The name that the client sent in ConfirmDevice. */
   name?: string;
   /** Whether ConfirmDevice was called for the device. Until then, its refreshes are refused. */
   confirmed: boolean;

@@ -25,6 +25,10 @@ export interface AccessClaims extends JWTPayload {
 /** The error for a token that the API rejects. */
 export class TokenRefused extends Error {
   override name = "TokenRefused";
+
+  constructor(message: string, readonly isExpired = false) {
+    super(message);
+  }
 }
 
 /** Scopes of every access token. */
@@ -137,7 +141,7 @@ export class TokenIssuer {
       claims = (await jwtVerify(token, publicKey, options)).payload;
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;
-      throw new TokenRefused(refusal(error));
+      throw new TokenRefused(refusal(error), error instanceof errors.JWTExpired);
     }
     if (claims.token_use !== "access") {
       throw new TokenRefused("This is not an access token; send the AccessToken, not the IdToken");

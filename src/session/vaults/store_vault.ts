@@ -31,7 +31,10 @@ const BRIEF_MS = 1_000;
  * when it continues, thereby makes one last attempt.
  */
 const GRACE_MS = 500;
-/** The first and the longest pause between two looks while another process holds the lock. */
+/**
+ * While another process holds the lock, this one reads the store now and then: the first and the
+ * longest pause between two reads.
+ */
 const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 500;
 
@@ -76,7 +79,7 @@ export class StoreVault implements Vault {
       if (isNeeded || isUnusable(problem)) throw problem;
       return undefined;
     } finally {
-      // The next call reads again, even if this read never ends.
+      // The next call starts its own read, because this one may never end.
       if (this.#reading.get(isNeeded) === reading) this.#reading.delete(isNeeded);
     }
   }

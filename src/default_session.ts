@@ -29,15 +29,16 @@ function defaultSession(): AccountSession {
 
 /**
  * Sets the options of the default session, replacing all earlier options. The same call again keeps
- * the session, so you can run its cell again. If the provider, the app client or the file changes,
- * the tokens in memory are dropped; tokens in a file are never deleted.
+ * the session, so you can run its cell again. If the provider, the app client, the file or the
+ * store changes, the tokens in memory are dropped; tokens in a file are never deleted.
  *
  * The types of the options are checked at once. Most values, such as addresses, are checked when
  * they are first used, together with the settings in the environment and the `.env`.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
- * `envFile` or `exportEnv` cannot be used.
+ * `envFile` or `exportEnv` cannot be used. If the session was used before, also as
+ * {@linkcode status}.
  *
  * @example
  * ```ts
@@ -66,8 +67,8 @@ export function configure(options: SessionOptions): void {
  *
  * @returns Who is logged in, and until when; never a token.
  * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
- * `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE`. Also `INVALID_SETTING` if the settings
- * changed to another account during the login.
+ * `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE` and others. Also `INVALID_SETTING` if
+ * the settings changed to another account during the login.
  * @throws {ProviderError} If the provider refused or could not be reached: `INVALID_CREDENTIALS`,
  *   `LOCKED_OUT`, `UNREACHABLE` and others.
  * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered;
@@ -92,7 +93,7 @@ export function login(options?: LoginOptions): Promise<SessionStatus> {
  *
  * @throws {SessionExpiredError} If you have to log in again: `NO_SESSION`, `CANNOT_REFRESH`,
  * `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`.
- * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING`.
+ * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING` and others.
  * @throws {ProviderError} If the provider refused for another reason or could not be reached:
  * `UNREACHABLE`, `TIMEOUT` and others.
  *
@@ -121,9 +122,9 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * @throws {ProviderError} If the token had expired and could not be refreshed: `UNREACHABLE`,
  * `TIMEOUT` and others.
  * @throws {ConfigError} If nothing could be sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`,
- * `PERMISSION`.
- * @throws {TypeError} If the caller sets an `authorization` header, or if `fetch` throws a
- * `TypeError`. The error for a missing connection has `code: "API_UNREACHABLE"` and is also an
+ * `PERMISSION` and others.
+ * @throws {TypeError} If an argument cannot be used, such as an `authorization` header, or if `fetch`
+ * throws a `TypeError`. The error for a missing connection has `code: "API_UNREACHABLE"` and is also an
  * instance of `AuthError`.
  *
  * @example
@@ -172,11 +173,11 @@ export function fetchJson<T = any>(
 }
 
 /**
- * Downloads a file. The file is saved under its name only once it is complete: its length is
- * checked, and its checksum if the API sends one. To resume an interrupted download, run the same
- * call again, even in a new process or after the token or a presigned address has expired. An
- * existing file is kept, unless `ifExists` says otherwise. A notebook or a terminal shows the
- * progress.
+ * Downloads a file. The file is saved under its name only once it is complete: its length and its
+ * checksum are checked, if the API sends them. To resume an interrupted download, run the same call
+ * again, even in a new process or after the token or a presigned address has expired; without a
+ * strong `ETag` from the API, it starts over. An existing file is kept, unless `ifExists` says
+ * otherwise. A notebook or a terminal shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
  *
@@ -214,8 +215,8 @@ export function download(
  * kept, so after an interruption you can run the same call again, even while another process
  * downloads the same list. A file that fails is listed in `failed` and does not stop the others. A
  * problem that affects every file is thrown as an error: a missing session or permission, a full
- * disk, or an API that cannot be reached. A 429 or a `Retry-After` slows down all files together. A
- * notebook or a terminal shows the progress.
+ * disk, or an API that cannot be reached. A 429, or an error with `Retry-After`, slows down all files
+ * together. A notebook or a terminal shows the progress.
  *
  * All items are checked before anything is sent.
  *
@@ -225,7 +226,8 @@ export function download(
  * @returns The files that were saved, kept or failed. A notebook shows the result as a card.
  * @throws {ConfigError} `INVALID_SETTING` if two items have the same file; `FILE` if the disk is
  * full; `PERMISSION` or `MISSING_SETTINGS` if a permission or a setting is missing.
- * @throws {ApiError} `API_STATUS` with `status` 401 if the API rejected the token.
+ * @throws {ApiError} `API_STATUS` with `status` 401 if the API rejected the token, or 429 if its
+ * `Retry-After` is more than five minutes; `API_TIMEOUT` if the API never responded.
  * @throws {SessionExpiredError | ProviderError} As {@linkcode authFetch}.
  * @throws {TypeError} If an item is not a pair, or if the API cannot be reached
  * (`code: "API_UNREACHABLE"`).
@@ -258,7 +260,7 @@ export function downloadAll(
  * `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`.
  * @throws {ProviderError | ConfigError} If the token had to be refreshed, and the refresh failed:
  * `UNREACHABLE`, `MISSING_SETTINGS` and others.
- * @throws {TypeError} If `minValidSeconds` is negative or not a number.
+ * @throws {TypeError} If `minValidSeconds` is negative or not a finite number.
  *
  * @example
  * ```ts
@@ -293,8 +295,8 @@ export function status(): SessionStatus {
 }
 
 /**
- * Checks everything that a login and a call need: the settings and where they came from, the
- * `.env`, the clock, the provider, the API, the token, proxies and permissions. The doctor changes
+ * Checks what a login and a call need: the settings and where they came from, the `.env`, the clock,
+ * the provider, the API, the token, proxies and permissions. The doctor changes
  * nothing, shows no secret, and sends the token only to `API_BASE_URL`. With `login: true`, it also
  * makes a test login, refreshes the new tokens once, and revokes them.
  *
@@ -317,7 +319,7 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  *
  * The logout waits at most three seconds for the provider's response. If a refresh is in progress,
  * the logout first waits at most three seconds for the new token, so that it can revoke that token.
- * An access token that was already handed out stays valid until it expires.
+ * An access token that was already handed out may stay valid until it expires.
  *
  * @returns The status, whose `ended` says how far the logout went. A provider that does not support
  * revocation or cannot be reached is not an error.
@@ -340,8 +342,8 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
 
 /**
  * Creates a session for another account, with the same methods as the default session. Its tokens
- * are kept in memory unless `envFile` is given, and are neither read from the process environment
- * nor written to it.
+ * are kept in memory unless `envFile` or `store` is given, and are neither read from the process
+ * environment nor written to it.
  *
  * The types of the options are checked at once, most values only when they are first used.
  *

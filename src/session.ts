@@ -26,7 +26,10 @@ import { mayBelongTo } from "./session/whose.ts";
 
 /** Options of {@linkcode refresh}. */
 export interface RefreshOptions {
-  /** Cancels this call. The refresh itself continues if other callers are waiting for it. */
+  /**
+   * Cancels this call. The refresh itself continues if other callers wait for it, or if its request
+   * was sent.
+   */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode accessToken}. */
@@ -34,11 +37,14 @@ export interface AccessTokenOptions {
   /**
    * Minimum time for which the token must remain valid, in seconds. Default 0. A time that is
    * longer than the lifetime of a new token would make every call refresh. The time is therefore
-   * limited to about nine tenths of that lifetime, or to two thirds if the lifetime is under a
-   * minute. A token that cannot be refreshed is returned as long as it is valid.
+   * limited to that lifetime, less the margin in which a token is refreshed: at most five minutes,
+   * and at most a third of the lifetime. A token that cannot be refreshed is returned as long as it is valid.
    */
   minValidSeconds?: number;
-  /** Cancels this call. The refresh itself continues if other callers are waiting for it. */
+  /**
+   * Cancels this call. The refresh itself continues if other callers wait for it, or if its request
+   * was sent.
+   */
   signal?: AbortSignal;
 }
 /** Options of {@linkcode logout}. */
@@ -48,7 +54,7 @@ export interface LogoutOptions {
   /** Ask the provider to revoke the refresh token. Default `true`. */
   revoke?: boolean;
   /**
-   * Cancels the logout while it waits for another process that uses the `.env`. Once the tokens are
+   * Cancels the logout while it waits, for example for another process that uses the `.env`. Once the tokens are
    * deleted, the signal only stops the wait for the provider.
    */
   signal?: AbortSignal;
@@ -79,7 +85,7 @@ export interface Session {
   accessToken(options?: AccessTokenOptions): Promise<string>;
   /** Returns who is logged in, and until when. See {@linkcode status}. */
   status(): SessionStatus;
-  /** Checks everything that a login and a call need. See {@linkcode doctor}. */
+  /** Checks what a login and a call need. See {@linkcode doctor}. */
   doctor(options?: DoctorOptions): Promise<Diagnosis>;
   /** Ends the session. See {@linkcode logout}. */
   logout(options?: LogoutOptions): Promise<SessionStatus>;

@@ -1,7 +1,7 @@
 /**
- * Keeps a session on a Redis or Valkey server, so that all machines share it. `AUTH_STORE` needs
- * only this address; import this module to choose the store in a program, or to encrypt a store of
- * your own.
+ * Keeps a session on a Redis or Valkey server, so that several machines share it. `AUTH_STORE` and
+ * the option `store` need only an address; import this module to choose the session's name or a key
+ * in a program, or to encrypt a store of your own.
  *
  * ```ts ignore
  * import { configure } from "@platform-auth/platform-auth";

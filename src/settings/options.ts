@@ -27,7 +27,7 @@ export interface SessionOptions {
   /**
    * Path or file URL of the `.env`; `false`: memory only (`AUTH_ENV_FILE`, environment only).
    * Default: the nearest `.env` from the working folder up to the project root, or else the global
-   * `.env`, which `platform-auth init --global` writes.
+   * `.env`, which `platform-auth init --global` writes. With `createSession()`: memory only.
    */
   envFile?: string | URL | false;
   /** Address of the token endpoint, `https:` or loopback `http:` (`AUTH_URL`). */
@@ -67,7 +67,7 @@ export interface SessionOptions {
    * Whether a refresh sends SECRET_HASH (`AUTH_REFRESH_SECRET_HASH`).
    *
    * - `auto` (default): finds out what the provider accepts, and remembers it.
-   * - `send`: always.
+   * - `send`: always, if there is a client secret.
    * - `omit`: never.
    */
   refreshSecretHash?: "auto" | "send" | "omit";
@@ -101,7 +101,7 @@ export interface SessionOptions {
    * it. The session calls the function when it needs a token, shortly before that token expires,
    * and after a 401; between `logout()` and `login()`, it does not. Such a session never logs in at
    * the provider, refreshes or stores tokens itself. `signal` aborts when no caller waits any more,
-   * or after `timeoutMs`.
+   * and at the latest after `timeoutMs`.
    */
   token?: (
     wait: { signal: AbortSignal },

@@ -37,7 +37,7 @@ export interface DownloadOptions {
   init?: RequestInit;
   /** Called about ten times a second and at the end. Replaces the progress line. */
   onProgress?: (progress: DownloadProgress) => void;
-  /** Cancels the download; the next call resumes it. */
+  /** Cancels the download; the next call can resume it. */
   signal?: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export interface Download {
   contentType?: string;
   /** Duration of this call. */
   milliseconds: number;
-  /** Present if the file existed already and nothing was sent. */
+  /** Present if the file existed already and was kept. */
   kept?: true;
 }
 

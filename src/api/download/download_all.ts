@@ -28,7 +28,7 @@ export interface DownloadAllOptions {
   idleTimeoutMs?: number;
   /** Called about ten times a second and at the end. Replaces the progress line. */
   onProgress?: (progress: DownloadsProgress) => void;
-  /** Cancels all downloads; the next call resumes them. */
+  /** Cancels all downloads; the next call can resume them. */
   signal?: AbortSignal;
 }
 

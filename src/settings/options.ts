@@ -92,8 +92,8 @@ export interface SessionOptions {
    */
   exportEnv?: "access" | "both" | "none";
   /**
-   * Time limit for one login or refresh including its retries, in milliseconds (`AUTH_TIMEOUT_MS`).
-   * Each further step of a login has its own time limit. Default 30 000.
+   * Time limit for a login or a refresh, with its retries, in milliseconds (`AUTH_TIMEOUT_MS`). Each
+   * further step of a login has the same limit. Default 30 000.
    */
   timeoutMs?: number;
   /**

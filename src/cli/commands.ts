@@ -11,11 +11,11 @@ settings from the reply of your subscription's support channel, written as
 KEY=value, "Client id: ..." or JSON, and prompts for missing ones. Shows which
 settings it found, their hosts, and values that differ from the .env, but no
 secret. Never replaces a value: to use a new one, first remove the line from
-the .env. In a git work tree, adds lines to .gitignore that keep the .env out
-of git.
+the .env. If it writes settings in a git work tree, it adds missing lines for
+the .env to .gitignore.
 
-With --global, writes the global .env. Every folder without a .env uses this
-file, so that one login serves all folders.`,
+With --global, writes the global .env. It is used wherever no other .env is
+found, so that one login serves many folders.`,
     options: {
       from: {
         value: "<file>",
@@ -36,13 +36,16 @@ file, so that one login serves all folders.`,
   }),
   "login": command({
     summary: "sign in with a portal string, or with user name and password",
-    description: `Signs in, and saves the tokens in the .env. Does nothing if you are signed in
-already. In a terminal, prompts for further steps that the provider requires,
-such as a code or a new password.`,
+    description: `Signs in, and saves the tokens in the .env or the store. Without --portal,
+--username, --stdin or --force, keeps a session that works. In a terminal,
+prompts for further steps that the provider requires, such as a code or a new
+password.`,
     options: {
       portal: { help: 'with the portal string, which "Copy Token" in the\nportal copies' },
       username: { value: "<name>", help: "with this user name instead of USERNAME" },
-      stdin: { help: "read the portal string or the password from\nstandard input" },
+      stdin: {
+        help: "read the portal string or the password from the\nfirst line of standard input",
+      },
       force: { help: "log in even if the session is still valid" },
     },
     either: [["portal", "username"]],
@@ -56,8 +59,7 @@ such as a code or a new password.`,
   "status": command({
     summary: "who is signed in, until when, and where the session is kept",
     description: `Shows who is signed in, until when, and where the session is kept. Sends
-requests only if AUTH_STORE is set: it reads the store, and refreshes a session
-whose token has expired.`,
+requests only if AUTH_STORE is set, to read the store. Refreshes nothing.`,
     options: {},
     examples: ["platform-auth status", "platform-auth status --json"],
     load: async () => ({ run: (await session()).runStatus }),
@@ -69,7 +71,8 @@ If there is no session, logs in with the user name and password from the .env
 or the environment. If AUTH_STORE is set, never logs in: a session in a store
 is shared.
 
-With --json, prints { "access_token", "expires_at", "api_base_url" }.`,
+With --json, prints "access_token" and, if known, "expires_at" and
+"api_base_url".`,
     options: {
       "min-valid": {
         value: "<seconds>",
@@ -93,10 +96,10 @@ is shared.
 
 A list has one path or URL per line, optionally followed by the name of the
 file to save; the default is the last part of the path. A name may contain
-spaces and may be quoted. Lines that start with # are ignored. Existing files
-are kept. To resume, run the same command again.
+spaces. Lines that start with # are ignored. By default, existing files are
+kept. To resume, run the same command again.
 
-With --json, prints status, headers and body.`,
+With --json, prints status, headers and body, or with --list the results.`,
     word: { name: "path or URL" },
     options: {
       method: { short: "X", value: "<method>", help: "default GET, or POST with --data" },
@@ -117,7 +120,7 @@ With --json, prints status, headers and body.`,
         short: "o",
         value: "<file>",
         help: "save the complete response in this file; after an\n" +
-          "interruption the same command resumes. - is standard\noutput",
+          "interruption the same command resumes, if the API\nallows it. - is standard output",
       },
       "if-exists": {
         value: "<what>",
@@ -167,8 +170,8 @@ With --json, prints status, headers and body.`,
   }),
   "logout": command({
     summary: "delete the tokens, and revoke the refresh token",
-    description: `Removes the tokens from the .env, and asks the provider to revoke the refresh
-token.`,
+    description: `Removes the tokens from the .env or the store, and asks the provider to revoke
+the refresh token.`,
     options: {
       everywhere: { help: "sign the account out on all devices" },
       "keep-remote": { help: "delete the tokens here only, and send nothing to the provider" },
@@ -180,8 +183,8 @@ token.`,
   "doctor": command({
     summary: "check settings, file, clock, provider, API and token",
     description: `Checks settings, file, clock, provider, API and token, and prints one line per
-check, with its fix. Changes nothing. With --json, prints a report without
-secrets, which you can send along with a question.`,
+check, with its fix. Does not change the session. With --json, prints a report
+without secrets, which you can send along with a question.`,
     options: {
       login: { help: "also log in, refresh the tokens once and revoke them" },
     },
@@ -267,16 +270,19 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
       },
       "alias": { help: "users log in by e-mail; their user name in the\npool is a UUID" },
       "public-client": { help: "an app client without a secret" },
-      "lockout-after": { value: "<n>", help: "lock a user after this many wrong passwords" },
+      "lockout-after": {
+        value: "<n>",
+        help: "lock a user after this many wrong passwords in a\nrow",
+      },
       "throttle-per-second": {
         value: "<n>",
         help: "refuse more than this many requests per second\nto the token endpoint",
       },
       "challenge": {
         value: "<names>",
-        help: "require these challenges of each login, such as\n" +
-          "NEW_PASSWORD_REQUIRED,MFA_SETUP; the portal\n" +
-          'shows the codes under "Authenticator" and\n"Messages"',
+        help: "challenges after the password, such as\n" +
+          "NEW_PASSWORD_REQUIRED,MFA_SETUP (once per user);\n" +
+          'the portal shows the codes under "Authenticator"\nand "Messages"',
       },
       "track-devices": {
         value: "<how>",
@@ -285,7 +291,10 @@ to try things out and to teach. You do not need an account. Ctrl+C stops it.`,
           "ask: the user may choose to have it remembered",
       },
       "no-revocation": { help: "refuse RevokeToken" },
-      "latency-ms": { value: "<n>", help: "wait before each response" },
+      "latency-ms": {
+        value: "<n>",
+        help: "wait before each response of the provider and the\nAPI",
+      },
       "write-env": {
         value: "<folder>",
         help: "write the settings to the .env in this folder\n" +

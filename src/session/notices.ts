@@ -28,11 +28,11 @@ interface Explanation {
 export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
   NOT_SAVED: {
     meaning:
-      "The tokens could not be saved, so this session is in memory only and ends with the process.",
+      "The new tokens could not be saved, so they are in memory only and are lost when the process ends.",
     fix: "Do what the notice says. The next save tries again.",
   },
   FILE_UNREADABLE: {
-    meaning: "The .env exists but cannot be read, so its settings and tokens are not used.",
+    meaning: "The .env cannot be read, so its settings and tokens are not used.",
     fix: "Do what the notice says, or set AUTH_ENV_FILE to another file.",
   },
   FILE_WAS_OPEN: {
@@ -47,12 +47,12 @@ export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
   },
   STORED_IGNORED: {
     meaning:
-      "The .env or the store contains tokens of another app client or user, or text that is not a token; neither is used.",
+      "The .env or the store contains tokens that are not used: for example, those of another app client, user or program, or text that is not a token.",
     fix: "Do what the notice says. A new login may replace these lines.",
   },
   ENVIRONMENT_IGNORED: {
     meaning:
-      "The environment contains tokens that are not used: they belong to another account or app client, are not tokens, or may not be sent to the hosts of a .env that was only found.",
+      "The environment contains tokens that are not used: they belong to another account, app client or provider, are not tokens, or may not be sent to the hosts of a .env that was only found.",
     fix: "Unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them.",
   },
   SETTING: {
@@ -62,14 +62,14 @@ export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
   },
   REFRESH_FAILED: {
     meaning:
-      "A refresh failed. Either the access token is still valid, and a later call tries again; or the API rejected the token, and the call returned the API's 401.",
+      "A refresh failed. Either the access token is still valid, and a later call tries again; or the API rejected the token, and the call failed.",
     fix: "Do what the notice says if the next calls fail, too.",
   },
   NOT_REVOKED: {
     meaning:
       "The logout removed the tokens from this computer, but the provider did not end the session, or not on all devices.",
     fix:
-      "Delete any copies of the tokens, because they stay valid. To sign out other devices, log in, " +
+      "Delete any copies of the tokens, because they may stay valid. To sign out other devices, log in, " +
       "then log out again.",
   },
   CLOCK: {
@@ -85,7 +85,7 @@ export const NOTICES: Readonly<Record<NoticeCode, Explanation>> = {
     fix: "When it expires, copy a new portal string or log in with user name and password.",
   },
   STORE_AWAY: {
-    meaning: "The shared store cannot be used. Until it can, the token in memory is used.",
+    meaning: "The shared store cannot be used. Until it can, a valid token in memory is used.",
     fix: "Do what the notice says. See also STORE_UNREACHABLE.",
   },
   STORE_NOT_ENCRYPTED: {

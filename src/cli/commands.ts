@@ -125,8 +125,8 @@ With --json, prints status, headers and body, or with --list the results.`,
       "if-exists": {
         value: "<what>",
         choices: ["error", "keep", "replace"],
-        help: "what to do with an existing file. Default: error, and\n" +
-          "with --list keep, which sends nothing",
+        help: "what to do with an existing file: error, keep (sends\n" +
+          "nothing) or replace. Default: error; with --list, keep",
       },
       list: {
         value: "<file>",

@@ -323,8 +323,8 @@ export function doctor(options?: DoctorOptions): Promise<Diagnosis> {
  *
  * @returns The status, whose `ended` says how far the logout went. A provider that does not support
  * revocation or cannot be reached is not an error.
- * @throws {ConfigError} `ENV_FILE`, `PERMISSION` or `STORE_UNREACHABLE` if the tokens could not be
- *   deleted from the file or the store.
+ * @throws {ConfigError} `ENV_FILE` or `PERMISSION` if the tokens could not be deleted from the file;
+ *   `STORE_UNREACHABLE`, `INVALID_SETTING` or `PACKAGE_UNAVAILABLE` if a store still contains them.
  * @throws {TypeError} If `everywhere: true` and `revoke: false` are both given.
  *
  * @example

@@ -132,8 +132,8 @@ export class Configuration {
   }
 
   /**
-   * Whether another configuration has the same provider, client and file, store or option `token`,
-   * and can therefore use the same tokens.
+   * Whether another configuration may use the tokens of this one: it must have the same provider,
+   * client, file, store and option `token`.
    */
   isSameAccount(other: Configuration): boolean {
     return this.ownStore === other.ownStore && this.options.token === other.options.token &&
@@ -151,8 +151,8 @@ function identityOf({ settings, ownStore }: Configuration): string {
   const user = isInStore ? settings.text("username") : undefined;
   const endpoint = [settings.endpoint, dialectOf(settings)];
   const { envFile, trust: { isFound, user: owner, withheld } } = settings;
-  // A change of trust may forbid a host that was allowed to receive the tokens, or the tokens
-  // themselves, so the tokens are dropped as for another account.
+  // A change of trust counts as another account, because a host may no longer receive the tokens,
+  // or the tokens may no longer be used.
   const trust = [isFound, owner, withheld !== undefined];
   return JSON.stringify([envFile, endpoint, texts, user, trust]);
 }

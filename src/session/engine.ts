@@ -113,8 +113,8 @@ export class Engine implements Heart {
   // The following methods serve calls that need a token.
 
   /**
-   * Returns the tokens if they can be used without waiting. This fast path saves promises, each of
-   * which is visible in the benchmark of a single call.
+   * Returns the tokens if they can be used without waiting. This fast path avoids promises, because
+   * each one measurably slows a call.
    */
   fresh(minValidMs = 0): Tokens | undefined {
     if (this.loggingOut !== undefined) return undefined;
@@ -229,14 +229,14 @@ export class Engine implements Heart {
     if (event) await this.memory.save(lock, event);
   }
 
-  /** Records that the API accepted the tokens that replaced rejected ones. */
+  /** Records that the API accepted the new tokens after a 401. */
   replacementHelped(): void {
     this.cooldowns = afterHelp(this.cooldowns);
   }
 
   /**
-   * Adopts changes by other processes that are known without a request to a server. During a logout
-   * nothing is adopted, because the logout revokes the tokens that were in use when it was called.
+   * Adopts changes by other processes, if that needs no request to a server. During a logout,
+   * adopts nothing, because the logout revokes the tokens that were in use when it was called.
    */
   adoptChanges(): void {
     if (this.loggingOut === undefined) this.memory.adopt(this.vault.peek());
@@ -375,7 +375,7 @@ export class Engine implements Heart {
 
   /** Resets everything that belonged to the previous session. */
   #startOver(order: number): void {
-    // `detach()` sets the position of the latest call, which a logout in progress must not lower.
+    // `detach()` may have set a higher position, which a logout in progress must not lower.
     this.lastAppliedOrder = Math.max(order, this.lastAppliedOrder);
     this.cooldowns = NO_COOLDOWNS;
     this.notices.set({
@@ -429,7 +429,7 @@ export class Engine implements Heart {
   /**
    * Adopts the latest content of the store's server, if the session is on a server.
    *
-   * @param isNeeded Whether an unreachable server is an error: there is no valid token.
+   * @param isNeeded Whether an unreachable server is an error, because there is no valid token.
    */
   async #adoptFromServer(isNeeded: boolean, signal: AbortSignal | undefined): Promise<void> {
     const { memory, vault } = this;
@@ -447,8 +447,8 @@ export class Engine implements Heart {
   }
 
   /**
-   * Reads the store synchronously, so that only the first of many simultaneous calls reads the
-   * file.
+   * Reads the `.env`, unless a refresh is in progress. This is synchronous, so that only the first
+   * of many simultaneous calls reads the file.
    */
   #adoptChangesOnce(): void {
     if (!this.refreshing) this.adoptChanges();
@@ -497,7 +497,8 @@ export class Engine implements Heart {
     const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // If the option `token` lent the old token again, a pause keeps it from being called each time.
+      // If the option `token` lent the old token again, a pause keeps later calls from asking it
+      // each time.
       if (!isFresh(tokens, world, minValidMs)) {
         this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }

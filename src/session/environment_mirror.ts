@@ -27,7 +27,8 @@ export function showTokens(tokens: Tokens, configuration: Configuration): void {
 }
 
 function put(variable: string, text: string): void {
-  // An equal value is not set: if it existed before, it stays when this session ends.
+  // If the variable already has this value, it is not set again, so that a value that the user set
+  // stays when this session ends.
   if (environment(variable) !== text) setVariable(variable, text);
 }
 
@@ -75,8 +76,8 @@ export function firstTokens(
 
 /**
  * Returns the tokens in the environment if they belong to this session. Other programs also use
- * ACCESS_TOKEN. If the settings or the stored tokens contain a client, the token must therefore
- * belong to that client.
+ * ACCESS_TOKEN, so if the settings or the stored tokens show the app client, the token must belong
+ * to that client.
  *
  * @returns The tokens, or a `note` that says why they are ignored.
  */
@@ -116,8 +117,8 @@ function unsent(envFile: string | undefined): StoredTokens["note"] {
 }
 
 /**
- * Whether a session ignores the tokens that the user put into the environment. It does if a `.env`
- * that was found contains hosts, which must not receive these tokens.
+ * Whether a session ignores the tokens that the user put into the environment, because the hosts in
+ * a `.env` that was found by search must not receive them.
  */
 function isApart({ isFound, withheld }: Trust): boolean {
   return isFound || withheld !== undefined;

@@ -152,11 +152,11 @@ const PORTAL_QUESTION = 'Paste the portal string from "Copy Token":';
 /** The input for this prompt is hidden, because a notebook saves visible input. */
 const FIRST_QUESTION =
   'Paste the portal string from "Copy Token",\nor press Enter for user name and password:';
-/** Maximum number of texts at the first prompt that cannot be used. */
+/** Maximum number of unusable answers to the first prompt. */
 const MAX_TRIES = 3;
 
 /**
- * Prompts until a portal string or nothing is entered.
+ * Prompts until the user enters a portal string, or presses Enter without one.
  *
  * @throws {ConfigError} `INVALID_PORTAL_TOKEN` after the third text that is not a portal string.
  */

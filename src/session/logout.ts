@@ -13,7 +13,7 @@ export type RemoteLogout = "keep" | "revoke" | "everywhere";
 
 const BY_STRENGTH: readonly RemoteLogout[] = ["keep", "revoke", "everywhere"];
 
-/** The provider signs out other devices only on behalf of a current session. */
+/** The provider signs out other devices only if the request contains a valid access token. */
 const TO_END_OTHERS: Fix = [
   "to sign out other devices, run ",
   { call: "login" },

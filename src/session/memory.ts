@@ -29,13 +29,15 @@ export type SavedEvent = Extract<
 export class Memory {
   /** `undefined` until the first use. */
   #state: SessionState | undefined;
-  /** The lines that this process last adopted or saved. Only other lines are news. */
+  /**
+   * The lines that this process last adopted or saved. Only lines that differ from these are new.
+   */
   #known = textOf({});
   /** The lines of a save in progress. */
   #saving: Secret | undefined;
   /**
-   * Whether the tokens could not be saved in a vault that could not be read, either. The first
-   * lines that are read afterwards are older than the tokens.
+   * Whether the last save failed and the vault could not be read, either. The first lines that are
+   * read afterwards are then older than the tokens in memory.
    */
   #isAhead = false;
 
@@ -92,8 +94,8 @@ export class Memory {
 
   /**
    * Saves and applies an event. The end of a session takes effect before it is saved, so that no
-   * call uses the tokens any more; new tokens take effect afterwards. If another process changed the
-   * session meanwhile, a refresh is dropped and the other change adopted.
+   * call uses the tokens any more; new tokens take effect after they are saved. If another process
+   * changed the session meanwhile, its change replaces the result of a refresh.
    *
    * @returns The reason why the event could not be saved.
    */
@@ -177,8 +179,8 @@ export class Memory {
 }
 
 /**
- * Whether the refusal of these tokens is saved: only in their place, and not while another process,
- * which may still receive tokens, holds the lock.
+ * Whether to save the refusal of these tokens. It is saved only if the vault still contains them,
+ * and not while another process holds the lock, because that process may still receive new tokens.
  */
 function maySaveRefusal({ now, problem }: Lock, { refreshToken }: Tokens): boolean {
   return problem === undefined && now !== undefined &&

@@ -103,7 +103,7 @@ export function planFor(
     return isValid ? { kind: "use", tokens } : { kind: "fail" };
   }
   const coolsDown = clocks.monotonic() < cooldowns.earlyUntil;
-  // The function decides how long its tokens are valid, so calling it again would not help.
+  // The option `token` decides how long its tokens are valid, so calling it again would not help.
   const neededMs = isLent ? 0 : offeredMs(tokens, minValidMs);
   if (coolsDown && isGoodFor(tokens, clocks, neededMs)) return { kind: "use", tokens };
   return { kind: isValid ? "refresh-early" : "refresh" };

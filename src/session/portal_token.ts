@@ -36,8 +36,8 @@ export function parsePortalToken(text: string): string {
 
 /** Returns the words for the portal in a sentence, with the portal's address if that is set. */
 export function portalName(address: string | undefined): string {
-  // Callers put a space after the address. A notebook turns the address into a link, of which a
-  // comma would become a part.
+  // Callers put a space after the address, because a notebook turns the address into a link, and a
+  // comma would become part of the link.
   return address === undefined ? "the portal" : `the portal ${address}`;
 }
 

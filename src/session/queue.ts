@@ -1,12 +1,12 @@
 import { unlessAborted } from "../platform/abort.ts";
 
-/** Lets one holder at a time have its turn, in the order of the calls. */
+/** Gives one turn at a time, in the order of the calls. */
 export class Queue {
   #last: Promise<void> = Promise.resolve();
 
   /**
-   * Waits until all earlier turns have ended. The place in the queue is taken before the first
-   * `await`. The turn ends when it is disposed of.
+   * Waits until all earlier turns have ended. A caller gets its place in the queue before the first
+   * `await`. Disposing of the result ends the turn.
    *
    * @param signal Ends the wait. The reason of the signal is then thrown.
    */

@@ -34,7 +34,9 @@ export class Refresh extends SharedWork<Tokens> {
     super();
   }
 
-  /** Records that the provider responded. A pause starts only if a caller is still waiting. */
+  /**
+   * Call this when the provider responds. Calls `noteReplaced`, unless every caller has given up.
+   */
   noteResponse(held: Tokens): void {
     if (this.isWaitedFor) this.noteReplaced(held);
   }
@@ -61,8 +63,8 @@ export async function renew(
   const started = world.monotonic();
   using _turn = await queue.turn(signal);
 
-  // All code is loaded before the lock is taken and the request is sent, so that code that cannot
-  // be loaded does not stop the refresh halfway.
+  // All code is loaded before the lock is taken and the request is sent, so that a failed import
+  // cannot stop the refresh halfway.
   const { refusalError, requestRefresh, resolveProvider } = await import(
     "../provider/token_request.ts"
   );
@@ -91,15 +93,15 @@ export async function renew(
   signal.throwIfAborted();
   if (isServedBy(lock.now)) return usable(memory);
   let held = renewable(memory);
-  // If the access token has expired, an optional lock is done without: another process may never
-  // release it.
+  // If the access token has expired, the refresh proceeds without an optional lock, because another
+  // process may never release that lock.
   if (lock.problem && (!lock.isOptional || isGoodFor(held, world, 0))) throw lock.problem;
 
-  // A process that was suspended while it waited still gets a quarter of the time: a process that
-  // gives up before the response arrives loses the new refresh token.
+  // A process that was suspended while it waited still gets a quarter of the time limit. If it gave
+  // up before the response arrived, the new refresh token would be lost.
   const now = world.monotonic();
   const endMs = Math.max(started + totalMs, now + totalMs / 4);
-  // The holder of the lock stops after half the time, so that other processes get their turn.
+  // The holder of the lock stops after half the time limit, so that other processes get their turn.
   const lastMs = lock.isHeld ? Math.min(endMs, now + totalMs / 2) : endMs;
   const leftMs = () => lastMs - world.monotonic();
   const options = { signal, hold, isWanted: () => refresh.isWaitedFor };
@@ -118,8 +120,8 @@ export async function renew(
       await memory.save(lock, { kind: "refreshed", tokens: { ...tokens, learned } });
       return usable(memory);
     }
-    // The refresh token may have been refused because a late holder of the lock used it and has
-    // just saved the new tokens.
+    // Another process whose lock expired may have used this refresh token and just saved the new
+    // tokens. The provider then refuses the old one.
     memory.adopt(await lock.read());
     if (replaced(held)) return usable(memory);
     const { current } = memory;
@@ -136,8 +138,8 @@ export async function renew(
 }
 
 /**
- * Ends the session because its refresh token is useless. Nothing ends if another process has
- * meanwhile saved other tokens.
+ * Ends the session, whose refresh token is useless, unless another process has meanwhile saved
+ * other tokens.
  *
  * @param isValid Whether the access token is still valid.
  * @throws {AuthError} `error`, if the session is over.

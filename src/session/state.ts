@@ -36,8 +36,8 @@ export type SessionEvent =
   | { readonly kind: "written elsewhere"; readonly tokens: Tokens | undefined }
   | { readonly kind: "refreshed"; readonly tokens: Tokens }
   /**
-   * The provider refused the refresh token for good; or had refused it before the API rejected the
-   * access token.
+   * The provider refused the refresh token for good. Applied once more if the API later rejects the
+   * access token that was kept.
    */
   | {
     readonly kind: "refused";
@@ -74,7 +74,8 @@ export function next(now: SessionState, event: SessionEvent): SessionState {
     case "refused": {
       const { held, because, isValid } = event;
       if (now.kind === "none" || !sameRefresh(now.tokens, held)) return now;
-      // An access token that the API rejected last would look valid to the next process.
+      // An access token that the API rejected is removed, too, because the next process would
+      // consider it valid.
       if (!isValid || now.rejected) return { kind: "none", because };
       // Only the refresh token was refused, so the access token is kept until it expires.
       const tokens = { ...now.tokens, refreshToken: undefined, authenticatedAt: undefined };

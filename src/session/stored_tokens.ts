@@ -33,25 +33,28 @@ export function linesOf(tokens: Tokens | undefined): Lines {
   });
 }
 
-/** Returns the lines of a session among others. */
+/** Returns only the lines that store a session. */
 export function linesIn(read: (key: string) => string | undefined): Lines {
   return presentLines(Object.fromEntries(TOKEN_KEYS.map((key) => [key, read(key)])));
 }
 
 /**
- * The line REFUSED of a record in a store, which tells a refusal from a logout: the holder of a lock
- * that expired may still replace the refusal of the refresh token that it has used.
+ * The line REFUSED of a record in a store. It shows that the refresh token was refused, and that
+ * nobody logged out. A process that used this refresh token, and whose lock has expired, may still
+ * save the new tokens.
  */
 export function refusalOf(refreshToken: string): string {
   return checksum(refreshToken);
 }
 
-/** Whether the lines contain the refusal of the refresh token in other lines, and no other token. */
+/** Whether the lines say that the refresh token in the other lines was refused. */
 export function isRefusalOf(lines: Lines, { REFRESH_TOKEN }: Lines): boolean {
   return REFRESH_TOKEN !== undefined && lines.REFUSED === refusalOf(REFRESH_TOKEN);
 }
 
-/** The lines as a text, which is the same for the same lines. A store may return them in any order. */
+/**
+ * The lines as text. Equal lines have equal text, even if a store returns them in another order.
+ */
 export function textOf(lines: Lines): Secret {
   return new Secret(JSON.stringify(Object.entries(lines).sort()));
 }

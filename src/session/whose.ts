@@ -36,9 +36,9 @@ export function isOfAnother(
 }
 
 /**
- * Whether these may be the tokens of this user, by the name of the login or the names in the token.
- * If the token's `username` is its `sub`, the user's name is unknown, so the tokens may belong to
- * any user.
+ * Whether these may be the tokens of this user, according to the login name or the names in the
+ * token. Without a login name, a token whose `username` is its `sub` does not show the user's name,
+ * so it may belong to any user.
  */
 export function mayBelongTo({ claims, learned: { loginName } }: Tokens, user: string): boolean {
   const { sub, username = sub } = claims;
@@ -47,12 +47,12 @@ export function mayBelongTo({ claims, learned: { loginName } }: Tokens, user: st
 }
 
 /**
- * Returns an error if a vault keeps the session of an account other than that of a login. User
- * names may be aliases, and a portal string may belong to any account, so accounts are compared by
- * `sub`.
+ * Returns an error if a vault keeps the session of another account than this login's. Before a
+ * password is sent, the user names are compared. A portal string may belong to any account, so its
+ * `sub` is compared with that of the stored token.
  *
  * @param kept The tokens in the vault.
- * @param login The user name of the login (before a password is sent), or the tokens of the login.
+ * @param login The user name before a password is sent, or the tokens of the login.
  */
 export function otherAccount(
   { account }: Owner,

@@ -33,7 +33,10 @@ export function whyNot(session: StoredSession, state: SessionState, vault: Vault
   );
 }
 
-/** Says why a session that never began is missing: what it would be read from, or its settings. */
+/**
+ * Says why no session ever began: stored tokens are ignored, the store is empty, or settings are
+ * missing.
+ */
 function whyNone({ configuration: { settings }, notices }: StoredSession, vault: Vault): Advice {
   const because = (reason: string) => `There is no session (${reason})`;
   const ignored = settings.file.problem ?? notices.get("STORED_IGNORED") ??

@@ -53,7 +53,10 @@ export class EnvVault implements Vault {
     return new EnvLock(this, file, lock, before);
   }
 
-  /** Returns nothing if the file is missing, unreadable or being written by an editor. */
+  /**
+   * Remembers and returns the session's lines in a file; `undefined` if the file is missing, cannot
+   * be read, or is being written by an editor.
+   */
   note(file: EnvSnapshot): Lines | undefined {
     if (!file.exists || file.problem !== undefined || isBeingWritten(file)) return undefined;
     return this.last = linesIn((key) => file.values.get(key));
@@ -66,7 +69,7 @@ class EnvLock implements Lock {
   readonly isOptional = true;
 
   now: Lines | undefined;
-  /** The lines that this holder knows. A refresh does not replace any others. */
+  /** The lines that this process read last. A refresh replaces no other lines. */
   #expected: Lines;
 
   constructor(

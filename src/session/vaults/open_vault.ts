@@ -37,7 +37,7 @@ async function openRedis({ configuration, notices }: StoredSession): Promise<Ope
   return { store, owner: { account } };
 }
 
-/** Makes the error for a session in a `.env` that was found but not specified. */
+/** Makes the error for a session that is not saved, because its `.env` was found by search. */
 function unsaved({ configuration: { settings } }: StoredSession): ConfigError {
   const problem = `${displayPath(settings.envFile)} was found by search, not specified`;
   return new ConfigError("ENV_FILE", problem, settings.trust.withheld?.fix ?? "");

@@ -27,13 +27,13 @@ import {
 /** Time limit of a read if the token is still valid. */
 const BRIEF_MS = 1_000;
 /**
- * Time that a store has after a time limit. A process that was suspended, and whose time is over
- * when it continues, thereby makes one last attempt.
+ * Extra time for the store after a time limit, so that a process that was suspended past the limit
+ * can make one last attempt.
  */
 const GRACE_MS = 500;
 /**
- * While another process holds the lock, this one reads the store now and then: the first and the
- * longest pause between two reads.
+ * The first and the longest pause between two reads of the store while another process holds the
+ * lock.
  */
 const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 500;
@@ -49,10 +49,12 @@ export interface OpenedStore {
 export class StoreVault implements Vault {
   owner: Owner | undefined;
   #opening: Promise<OpenedStore> | undefined;
-  /** The read in progress of the calls that need the store, and that of the others. */
+  /**
+   * The reads in progress: one for the calls that need the store (`true`), one for all other calls.
+   */
   readonly #reading = new Map<boolean, Promise<Lines | undefined>>();
 
-  /** @param open Loads the store. The time that this takes does not count as the store's. */
+  /** @param open Loads the store. This does not count towards a time limit. */
   constructor(
     readonly place: Place,
     private readonly session: StoredSession,
@@ -111,7 +113,7 @@ export class StoreVault implements Vault {
       // The store may grant the lock too late.
       if (held === undefined) locking.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
     }
-    // What another process saved serves the caller, so the lock stays with that process.
+    // Another process has saved what the caller needs, so the lock is not needed.
     if (held === undefined) return new StoreLock(this, ms, undefined, undefined, lockBusy("store"));
     const lock = new StoreLock(this, ms, undefined, held);
     try {
@@ -123,7 +125,7 @@ export class StoreVault implements Vault {
     }
   }
 
-  /** Does a step under the lock. */
+  /** Does one step of work on the store, within a time limit. */
   async step<Result>(
     ms: number,
     work: (limit: AbortSignal) => PromiseLike<Result>,
@@ -138,8 +140,8 @@ export class StoreVault implements Vault {
   }
 
   /**
-   * @param cause The store's error. The message of a program's own error may contain a secret, so it
-   * is dropped.
+   * @param cause The store's error. The message of an unknown error is dropped, because it may
+   * contain a secret.
    */
   problemOf(method: "read" | "lock" | "write", cause: unknown): ConfigError {
     const explained = explanationIn(cause);
@@ -179,7 +181,7 @@ export class StoreVault implements Vault {
     return lines;
   }
 
-  /** Looks now and then for what the holder of the lock has saved. */
+  /** Reads the store now and then until another process has saved what the caller needs. */
   async #untilServed(
     store: SessionStore,
     isServedBy: (lines: Lines | undefined) => boolean,
@@ -197,7 +199,10 @@ export class StoreVault implements Vault {
     }
   }
 
-  /** Stands in for a lock that was not granted: another process may have saved new tokens anyway. */
+  /**
+   * Makes the result for a lock that was not granted. Reads the store, because another process may
+   * have saved new tokens.
+   */
   async #notHeld(problem: AuthError): Promise<StoreLock> {
     if (isUnusable(problem)) throw problem;
     const now = await this.read({ ms: BRIEF_MS, isNeeded: false });
@@ -235,7 +240,7 @@ class StoreLock implements Lock {
   }
 
   async read(): Promise<Lines | undefined> {
-    // If the store cannot be read, it contains what was read before, as far as is known.
+    // If the store cannot be read, the lines of the last read still count.
     return this.now = await this.vault.readNow(this.ms).catch(() => this.now);
   }
 
@@ -245,7 +250,7 @@ class StoreLock implements Lock {
     let limit: AbortSignal | undefined;
     try {
       await vault.step(ms, (signal) => held.write(lines, limit = signal));
-      // A transaction may be committed by the release.
+      // Some stores commit their transaction only on release.
       this.held = undefined;
       await vault.step(ms, () => held[Symbol.asyncDispose]());
       return { found: lines };
@@ -283,8 +288,8 @@ class StoreLock implements Lock {
 }
 
 /**
- * Returns the error of a store that explains itself, such as that of `redisStore()`. The released
- * `redis.js` is a copy of this module with classes of its own, so the code decides, not the class.
+ * Returns the error if it has a code and a fix, as the errors of `redisStore()` have. The released
+ * `redis.js` has its own copy of the error classes, so the code decides, not the class.
  */
 function explanationIn(error: unknown): ConfigError | undefined {
   if (error instanceof ConfigError) return error;

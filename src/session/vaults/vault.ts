@@ -16,7 +16,7 @@ export type Lines = SessionRecord;
 /** The location of a vault, for the status and for messages. */
 export type Place = { readonly envFile: string } | { readonly store: string };
 
-/** The account of a vault that keeps no other account's session. */
+/** The only account whose session a vault keeps. */
 export interface Owner {
   /** `undefined` if its name is not known. */
   readonly account: string | undefined;
@@ -25,7 +25,7 @@ export interface Owner {
 export interface Wait {
   /** Maximum time to wait, in milliseconds. */
   readonly ms: number;
-  /** Whether the caller has no valid token unless the vault responds. */
+  /** Whether the caller needs the response, because it has no valid token. */
   readonly isNeeded: boolean;
   /** Ends the wait. The signal's reason is then thrown. */
   readonly signal?: AbortSignal | undefined;
@@ -45,8 +45,8 @@ export interface LockWait extends Pick<Wait, "ms" | "signal"> {
  * The place that keeps the lines of a session and shares them with other processes: a `.env`, a
  * store, or nothing but this process.
  *
- * Lines that are `undefined` say nothing about the session, so that the session in memory
- * continues: the file is missing or cannot be read, or the store lost its data.
+ * If the file is missing or cannot be read, or if the store lost its data, the lines are
+ * `undefined`. The session in memory then continues.
  */
 export interface Vault {
   /** `undefined` if the session is in memory only. */
@@ -63,13 +63,15 @@ export interface Vault {
    */
   read?(wait: Wait): Promise<Lines | undefined>;
   /**
-   * Takes the lock of all processes that share the vault, and reads the lines. A lock that cannot
-   * be taken has a `problem`.
+   * Takes the lock, which all processes with this vault share, and reads the lines. If the lock
+   * cannot be taken, the result has a `problem`.
    */
   lock(wait: LockWait): Promise<Lock>;
 }
 
-/** The lock of a vault, through which its holder writes. It is released when it is disposed of. */
+/**
+ * The lock of a vault, with the methods that read and write under it. Disposal releases the lock.
+ */
 export interface Lock extends AsyncDisposable {
   readonly isHeld: boolean;
   /** The reason why the lock is not held. Absent if this vault has no lock. */
@@ -86,8 +88,8 @@ export interface Lock extends AsyncDisposable {
   /**
    * Writes lines. Called at most once, as the last step under the lock.
    *
-   * @param isFinal Whether the lines replace any others, as those of a login or a logout do. Other
-   * lines are not written if another process has changed those in `now`.
+   * @param isFinal Whether the lines replace whatever the vault contains, as after a login or a
+   * logout. If not, they are written only if no other process has changed the lines in `now`.
    */
   write(lines: Lines, isFinal: boolean): Promise<Written>;
 }
@@ -101,8 +103,8 @@ export interface Written {
 }
 
 /**
- * Makes the error for a lock that stays busy. The call fails rather than refresh without the lock,
- * which would end the session for all processes if refresh tokens rotate.
+ * Makes the error for a lock that stays busy. The call fails, because if refresh tokens rotate, a
+ * refresh without the lock could end the session for all processes.
  */
 export function lockBusy(place: "store" | ".env"): ProviderError {
   return new ProviderError(

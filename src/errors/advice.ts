@@ -56,8 +56,8 @@ export function fixText(fix: Fix): string {
 }
 
 /**
- * Returns advice that names the command `platform-auth`. A notebook may run where the command is not
- * installed, and then gets the other advice.
+ * Returns the advice with the command `platform-auth`; in a notebook without the command, the other
+ * advice.
  */
 export function commandOr(withCommand: string, otherwise: string): string {
   return !inKernel() || isInstalled() ? withCommand : otherwise;

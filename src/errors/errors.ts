@@ -206,7 +206,7 @@ export function typeError(message: string): TypeError {
   return asMisuse(error);
 }
 
-/** Marks an error of the runtime about an argument that the caller passed on. */
+/** Marks an error that the runtime threw because of the caller's argument. */
 export function asMisuse(error: TypeError): TypeError {
   misuses.add(error);
   return error;

@@ -6,8 +6,9 @@ import { folderOf, foldersUp } from "./paths.ts";
  * Whether the `.gitignore` files from a `.env` up to the folder with `.git` cover the `.env` and the
  * temporary file next to it; `undefined` if no folder has a `.git`.
  *
- * A plain reading: only patterns for files are understood, not those for folders, and not those in
- * git's own configuration. So a file that git ignores may be reported as not covered.
+ * This check is simple: it reads the patterns for files in `.gitignore`, but neither patterns for
+ * folders nor those in git's own configuration. So a file that git ignores may be reported as not
+ * covered.
  */
 export function isGitIgnored(path: string): boolean | undefined {
   // Git stores a link itself, not its target.

@@ -34,7 +34,7 @@ export async function replaceFile(
     }
   } catch (error) {
     remove(temporary);
-    // Another process took the temporary file for one that a killed process left behind.
+    // Another process removed the temporary file, as if a killed process had left it behind.
     if (!locked && isWritten && error instanceof Deno.errors.NotFound) return false;
     throw error;
   }

@@ -9,9 +9,9 @@ import type { ProviderRequest, ProviderResponse, Refused } from "./protocol.ts";
 /** Maximum size of a response. The response to a login is a few kilobytes long. */
 const MAX_RESPONSE_BYTES = 1_048_576;
 /**
- * When a stopped process resumes, the time limit may have passed while an unread response was
- * waiting. This pause after the timer lets the response be read first, so that a new refresh token
- * is not lost.
+ * When a suspended process continues, the time limit may be over although a response has arrived.
+ * This pause after the time limit is for reading that response, so that a new refresh token is not
+ * lost.
  */
 const GRACE_MS = 100;
 

@@ -16,7 +16,10 @@ export class Hold {
     return this.#until - monotonic();
   }
 
-  /** Starts if a result asks to wait. A wrong password, for example, does not delay later calls. */
+  /**
+   * Starts the pause if the provider asked for one after a transient failure. After a wrong
+   * password, for example, later calls do not wait.
+   */
   startAfter({ outcome, retryAfterSeconds }: SendResult, { monotonic }: Clocks): void {
     if (retryAfterSeconds === undefined) return;
     if (outcome.kind !== "refused" || !isTransient(outcome.code)) return;

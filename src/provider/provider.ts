@@ -46,7 +46,7 @@ export interface SettingsFault extends Advice {
  * @param needsCredentials Whether user name and password must also be set.
  * @throws {ConfigError} `MISSING_SETTINGS`, which lists all missing settings; `UNTRUSTED_ORIGIN`,
  * if a request other than a login would send a secret from the environment to an endpoint in a
- * `.env` that was found; `INVALID_SETTING`, which lists all invalid settings; or
+ * `.env` that was found by search; `INVALID_SETTING`, which lists all invalid settings; or
  * `PACKAGE_UNAVAILABLE`.
  */
 export async function resolveProvider(

@@ -31,7 +31,7 @@ export interface SendOptions {
    * Whether any caller is still waiting. If not, no further request is sent. Default: always true.
    */
   isWanted?(): boolean;
-  /** The session's hold. Default: none, for a request that the session can do without. */
+  /** The session's hold. Only logins and refreshes have one. */
   readonly hold?: Hold | undefined;
 }
 

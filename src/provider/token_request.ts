@@ -17,8 +17,8 @@ import type { Secret } from "../platform/secret.ts";
 import { VARIABLES } from "../settings/options.ts";
 import type { World } from "../platform/world.ts";
 
-// A refresh imports only this file on demand. Both re-exported functions are thereby also loaded
-// before anything is sent.
+// A refresh imports only this file on demand, so these re-exports load both functions before
+// anything is sent.
 export { refusalError } from "./refusal_error.ts";
 export { resolveProvider } from "./provider.ts";
 
@@ -46,7 +46,8 @@ export async function requestLogin(
 
 /**
  * Reads the tokens from the response to a login. If the provider created a device, confirms the
- * device. The outcome of that is ignored: a refresh shows whether the provider knows the device.
+ * device. The outcome of the confirmation is ignored: a refresh shows whether the provider knows
+ * the device.
  */
 export async function loginTokens(
   provider: Provider,

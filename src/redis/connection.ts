@@ -50,8 +50,8 @@ export class Unreachable extends Error {
  */
 const ANSWER_MS = 2_000;
 /**
- * Time limit of a request whose signal has already aborted. A signal is not a deadline: the process
- * may have been suspended until then.
+ * Time limit of a request whose signal has already aborted. Such a request is still sent, because
+ * the process may have been suspended until the abort.
  */
 const BRIEF_MS = 200;
 

@@ -54,7 +54,8 @@ const LONGEST_PAUSE_MS = 1_000;
  * the default session, with a name made from the provider, the client and the account.
  *
  * Each request opens a connection, so an open session does not keep a script from ending. A request
- * is repeated until its signal aborts, and once more after that: it ends at most half a second later.
+ * is repeated until its signal aborts, and once more after that. It ends at most half a second
+ * after the abort.
  *
  * Requires the permission `--allow-net` for the server. The client package is downloaded at first
  * use.
@@ -137,10 +138,10 @@ class RedisStore implements SessionStore {
   }
 
   /**
-   * Repeats a request, with pauses, until it has a reply. A signal is not a deadline: after it
-   * aborted, there is a last, brief attempt.
+   * Repeats a request, with pauses, until it has a reply. After the signal has aborted, there is
+   * one last, brief attempt, because the process may have been suspended until then.
    *
-   * @param busy The reply after which the request is repeated, too.
+   * @param busy A reply that means "not yet", so the request is repeated.
    * @throws The signal's reason if the last reply was `busy`.
    */
   async #repeat<Reply>(

@@ -43,7 +43,7 @@ return 1`,
   isReply: isFlag,
 };
 
-/** Releases the lock, unless the id (`ARGV[1]`) no longer holds it. Returns 0 in this case. */
+/** Releases the lock. Returns 0 if the id (`ARGV[1]`) no longer holds it. */
 export const RELEASE: Script<0 | 1> = {
   text: `
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end

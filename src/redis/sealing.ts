@@ -12,7 +12,7 @@ const VERSION = "platform-auth:3";
  * Encrypts the record of any store with AES-GCM. The store then contains the record
  * `{ SEALED: "…" }`, or `{}` after a logout. Someone who can read the store, but does not have the
  * key, cannot read the tokens. Someone who can write to the store can put an earlier record back,
- * but cannot make a record.
+ * but cannot make a new one.
  *
  * A record that was not encrypted with this key contains no session: calls fail, and the next login
  * replaces it.
@@ -85,7 +85,7 @@ async function opened(
   } catch (error) {
     // The text is not base64, or the key does not fit.
     if (!(error instanceof SyntaxError || error instanceof DOMException)) throw error;
-    // Any other line, such as a token, was added by someone without the key.
+    // Any other line, such as a token, is dropped, because someone without the key added it.
     return { SEALED };
   }
 }

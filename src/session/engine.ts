@@ -497,8 +497,8 @@ export class Engine implements Heart {
     const { world, lastAppliedOrder } = this;
     try {
       const tokens = await this.#share("early", signal);
-      // If the option `token` lent the old token again, a pause prevents that each call asks it
-      // again.
+      // If the option `token` lent the old token again, a pause keeps later calls from asking it
+      // each time.
       if (!isFresh(tokens, world, minValidMs)) {
         this.cooldowns = afterEarlyFailure(this.cooldowns, world);
       }

@@ -21,8 +21,8 @@ export function showTokens(tokens: Tokens, configuration: Configuration): void {
   const { accessToken, refreshToken } = tokens;
   put("ACCESS_TOKEN", accessToken.reveal());
   if (exportEnv === "both") put("REFRESH_TOKEN", refreshToken?.reveal() ?? "");
-  // ACCESS_TOKEN is now the token of this session, which child processes may therefore send to the
-  // hosts in the `.env`.
+  // ACCESS_TOKEN is now the token of this session, so child processes may send it to the hosts in
+  // the `.env`.
   if (trust.audience !== undefined) put(AUDIENCE_VARIABLE, audienceText(trust.audience));
 }
 

@@ -24,8 +24,8 @@ export const LOCK_WAIT_SHARE = 0.75;
 const COOLDOWN_MS = 30_000;
 
 /**
- * Times on the monotonic clock before which no refresh is made, so that not every call sends a
- * request.
+ * The pauses between refreshes, so that not every call sends a request. Each lasts until a time on
+ * the monotonic clock. A token that has expired is refreshed during a pause, too.
  */
 export interface Cooldowns {
   /** Set after an early refresh failed. */

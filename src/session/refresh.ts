@@ -35,7 +35,7 @@ export class Refresh extends SharedWork<Tokens> {
   }
 
   /**
-   * Calls `noteReplaced`, unless every caller has given up. Call this when the provider responds.
+   * Call this when the provider responds. Calls `noteReplaced`, unless every caller has given up.
    */
   noteResponse(held: Tokens): void {
     if (this.isWaitedFor) this.noteReplaced(held);

@@ -39,8 +39,8 @@ export function linesIn(read: (key: string) => string | undefined): Lines {
 }
 
 /**
- * The line REFUSED of a record in a store: unlike a logout, this session ended because its refresh
- * token was refused. A process that used this refresh token, and whose lock has expired, may still
+ * The line REFUSED of a record in a store. It shows that the refresh token was refused, and that
+ * nobody logged out. A process that used this refresh token, and whose lock has expired, may still
  * save the new tokens.
  */
 export function refusalOf(refreshToken: string): string {

@@ -79,9 +79,9 @@ function targetOf(path: string): string {
 }
 
 /**
- * Removes the temporary files with random names that killed saves left behind. They contain tokens.
- * A running save whose file is removed makes another one. Reads the whole folder, which takes long
- * if the folder contains many files.
+ * Removes the temporary files with random names that killed processes left behind, because they
+ * contain tokens. If it removes the file of a save in progress, that save makes another one. Reads
+ * the whole folder, which takes long if the folder contains many files.
  *
  * @param file The result of `lockEnvFile()`.
  */

@@ -125,8 +125,8 @@ export function parseEnvText(text: string): Map<string, string> {
 
 /**
  * Rewrites text that `parseEnv` misreads. If a value consists of blanks, `parseEnv` uses the next
- * line as the value, so that a token could become the password. It reads some comments after blanks
- * as assignments.
+ * line as the value, so that a token could become the password. It also reads some indented
+ * comments as assignments.
  */
 function forParser(text: string): string {
   const whole = text.startsWith(BOM) ? text.slice(1) : text;

@@ -81,8 +81,8 @@ function apply(text: string, changes: Changes, own: readonly Assignment[]): stri
 
 /**
  * Returns the position for new lines: the end of the text, but before any last lines that a reader
- * would join with a line after them. `node --env-file` does so with indented comments and lines of
- * blanks, and most readers with a value of blanks.
+ * would join with the next line. `node --env-file` joins indented comments and lines of blanks;
+ * most readers join a line whose value is blank.
  */
 function endOfEntries(text: string): number {
   let at = text.length;

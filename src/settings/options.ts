@@ -97,11 +97,11 @@ export interface SessionOptions {
    */
   timeoutMs?: number;
   /**
-   * Returns an access token that your program got elsewhere, with its expiry unless the token states
-   * it. The session calls the function when it needs a token, shortly before that token expires,
-   * and after a 401; between `logout()` and `login()`, it does not. Such a session never logs in at
-   * the provider, refreshes or stores tokens itself. `signal` aborts when no caller waits any more,
-   * and at the latest after `timeoutMs`.
+   * Returns an access token that your program got elsewhere, with its expiry unless the token
+   * states it. The session calls the function when it needs a token, shortly before that token
+   * expires, and after a 401; between `logout()` and `login()`, it does not call the function. Such
+   * a session itself never logs in at the provider, and never refreshes or stores tokens. `signal`
+   * aborts when no caller waits any more, and at the latest after `timeoutMs`.
    */
   token?: (
     wait: { signal: AbortSignal },

@@ -43,8 +43,8 @@ export interface SessionStore {
    */
   read(signal: AbortSignal): Promise<SessionRecord | undefined>;
   /**
-   * Waits until it has the lock, or rejects once the signal aborts. Only one holder has the lock,
-   * in all processes that share the record. A later abort does not release the lock.
+   * Waits until it has the lock, or rejects once the signal aborts. Of all processes that share the
+   * record, only one has the lock at a time. A later abort does not release the lock.
    *
    * The session reads the record again under the lock, and may hold the lock as long as a refresh
    * takes (`timeoutMs`, by default 30 seconds). A lock that expires by itself must last longer.
@@ -52,7 +52,10 @@ export interface SessionStore {
   lock(signal: AbortSignal): Promise<SessionLock>;
 }
 
-/** The lock of a {@linkcode SessionStore}. Its disposal releases the lock; a second one is harmless. */
+/**
+ * The lock of a {@linkcode SessionStore}. Disposal releases the lock; a second disposal must do
+ * nothing.
+ */
 export interface SessionLock extends AsyncDisposable {
   /**
    * Stores the record. The session calls it at most once, just before it releases the lock.

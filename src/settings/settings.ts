@@ -107,7 +107,7 @@ export class Settings {
     return endpointText(this);
   }
 
-  /** Whether only a file that the user did not choose determines the token endpoint. */
+  /** Whether the token endpoint comes from a `.env` that was found by search. */
   get hasFoundEndpoint(): boolean {
     return !isChosen(this.location) && ENDPOINT_NAMES.some((name) => this.origin(name) === "file");
   }
@@ -179,8 +179,8 @@ export class Settings {
   }
 
   /**
-   * The user name or the password, if the environment contains only one of the two, which is not
-   * used without the other.
+   * The user name or the password, if the environment contains only one of them. It is not used
+   * without the other one.
    */
   get unusedHalf(): Advice & { readonly name: "username" | "password" } | undefined {
     const name = this.#unusedName();
@@ -255,7 +255,8 @@ function sourcesOf(options: SessionOptions, isDefault: boolean, file: EnvSnapsho
     { origin: "option", read: (name) => optionText(options, name) },
     {
       origin: "environment",
-      // Only the default session takes tokens from the environment.
+      // Only the default session uses AUTH_STORE, because no other session takes tokens from the
+      // environment.
       read: (name) => name === "store" && !isDefault ? undefined : settingInEnvironment(name),
     },
     {
@@ -292,8 +293,8 @@ function decidedWithout(
 
 /**
  * Whether user name and password of a source may be used. A password must not be sent with the user
- * name of another source, and some systems set USERNAME in the environment, where it is used only
- * together with PASSWORD.
+ * name of another source. Some systems set USERNAME in the environment, so it is used from there
+ * only together with PASSWORD.
  *
  * @param chosen The user name in a stronger source.
  */
@@ -303,7 +304,7 @@ function isPairOf({ origin, read }: Source, chosen: FoundSetting | undefined): b
   return !username || chosen === undefined || username === chosen.text.reveal();
 }
 
-/** Whether a text is a value. Otherwise, the setting is not set. */
+/** Whether a text counts as a value. If not, the setting is not set. */
 function isValue(name: SettingName, text: string, origin: SettingOrigin): boolean {
   if (text.trim() !== "") return true;
   // An empty client secret means a public client.
@@ -349,7 +350,7 @@ function optionText(options: SessionOptions, name: SettingName): string | undefi
   if (value === undefined || typeof value === "string") return value;
   if (Array.isArray(value)) return value.join(",");
   if (value instanceof URL || typeof value === "number") return String(value);
-  // Only the origin of an object matters here; `ownDialect` and `ownStore` have the objects.
+  // This text only shows that the option is set; `ownDialect` and `ownStore` have the objects.
   return "an object";
 }
 

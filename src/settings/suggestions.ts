@@ -21,7 +21,7 @@ function onLine(line: string, number: number, settings: Settings): Advice[] {
   const [start = "", given = "", sign = ""] = NAME.exec(line) ?? [];
   const known = SETTING_NAMES.find((name) => VARIABLES[name] === given);
   if (known !== undefined && sign === "=") {
-    // A comment has a blank after the #.
+    // A # with a blank after it begins a comment. Any other # may belong to the secret.
     const isCut = SETTING_RULES[known].secret && /^[^"'`#]*#\S/.test(line.slice(start.length));
     return !isCut ? [] : [{
       problem: `the value of ${given} in the .env ends before a #`,

@@ -1,10 +1,10 @@
 /**
  * Who may receive a secret.
  *
- * The environment belongs to the user, but a `.env` that was merely found may have come with
- * someone else's project. So a session uses either the hosts of a found file or the secrets of the
- * environment, never both. The hosts in a file that the user specified, or in the global `.env`, are
- * trusted.
+ * The environment belongs to the user, but a `.env` that was found by search may have come with
+ * someone else's project. So a session uses either the hosts of such a file or the secrets of the
+ * environment, never both. The hosts in a file that the user specified, or in the global `.env`,
+ * are trusted.
  */
 import type { EnvSnapshot } from "./env_file.ts";
 import type { EnvLocation } from "./env_location.ts";
@@ -30,10 +30,10 @@ const RECEIVERS = [...ENDPOINT_NAMES, "apiBaseUrl", "allowedOrigins"] as const;
 const SECRETS = ["password", "clientSecret", "store"] as const;
 
 /**
- * The variable that contains the path and the hosts of the `.env` for which the tokens in the
- * environment are meant, and a checksum of these tokens. A session sets this variable together with
- * `ACCESS_TOKEN`, so that a child process in the same folder may send this token, but no other, to
- * these hosts.
+ * The variable that says to which hosts the tokens in the environment may be sent. It contains the
+ * path and the hosts of a `.env`, and a checksum of the tokens. A session sets this variable
+ * together with `ACCESS_TOKEN`, so that a child process in the same folder may send this token to
+ * these hosts, but no other token.
  */
 export const AUDIENCE_VARIABLE = "ACCESS_TOKEN_ENV_FILE";
 
@@ -55,7 +55,10 @@ export interface FoundSetting {
 
 type Found = ReadonlyMap<SettingName, FoundSetting>;
 
-/** Hosts in a found `.env` that receive nothing as long as the environment contains secrets. */
+/**
+ * Hosts in a `.env` that was found by search. They receive nothing as long as the environment
+ * contains secrets.
+ */
 export interface Withheld extends Advice {
   readonly fix: string;
   readonly names: readonly SettingName[];
@@ -65,14 +68,17 @@ export interface Withheld extends Advice {
 export interface Trust {
   /** If set, the hosts in the file are not used, and nothing is stored in the file. */
   readonly withheld?: Withheld;
-  /** Whether the hosts in a found file are used, but not the tokens from the environment. */
+  /**
+   * Whether the session uses the hosts in a file that was found by search, and therefore no tokens
+   * from the environment.
+   */
   readonly isFound: boolean;
   /** The path and the hosts of the file; `undefined` if no host in the file is used. */
   readonly audience?: string;
   /**
    * The user to whom a session in the file must belong; `undefined` if it may belong to anyone. A
-   * session in a found file may be a stranger's, so it does not stand in for the user name and
-   * password that the user set elsewhere.
+   * session in a file that was found by search may be a stranger's, so it must not replace a login
+   * with the user name and password that the user set elsewhere.
    */
   readonly user?: string | undefined;
 }
@@ -109,7 +115,7 @@ export function isChosen({ kind }: EnvLocation): boolean {
   return kind === "named" || kind === "own";
 }
 
-/** The user to whom a session in a found file must belong. */
+/** The user to whom a session in a file that was found by search must belong. */
 function userOf({ values }: EnvSnapshot, found: Found): string | undefined {
   const isSet = (["username", "password"] as const).every((name) => {
     const setting = found.get(name);

@@ -5,7 +5,7 @@ import type { InProgram } from "../errors/advice.ts";
 import { durationText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
-/** Limit from which a timeout means no limit, because timers cannot wait longer. */
+/** An idle timeout of this length or more means no limit, because timers cannot wait longer. */
 const LONGEST_IDLE_MS = 2 ** 31;
 /** The error for a server that sent no data during the idle timeout. */
 export class Stalled extends Error {

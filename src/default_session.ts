@@ -146,8 +146,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
  * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
- * After a 429 or 503, a GET or HEAD is sent again, once the time in `Retry-After` has passed: at
- * most `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
+ * After a 429 or 503, a GET or HEAD is repeated when the time in `Retry-After` has passed, at most
+ * `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
  * `idleTimeoutMs` (default 300 000), the call fails. All other options go to `fetch`.
  *
  * The result has the type `any` unless the call has a type argument.
@@ -216,8 +216,8 @@ export function download(
  * kept, so after an interruption you can run the same call again, even while another process
  * downloads the same list. A file that fails is listed in `failed` and does not stop the others. A
  * problem that affects every file is thrown as an error: a missing session or permission, a full
- * disk, or an API that cannot be reached. A 429, or an error with `Retry-After`, slows down all files
- * together. A notebook or a terminal shows the progress.
+ * disk, or an API that cannot be reached. After a 429, or an error with `Retry-After`, all downloads
+ * pause. A notebook or a terminal shows the progress.
  *
  * All items are checked before anything is sent.
  *

@@ -30,7 +30,7 @@ export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
 
 /**
  * Ends a request whose server sends no data for too long. Only the time spent waiting for the
- * server is measured, so a caller that writes slowly does not end the request.
+ * server is measured, so a slow disk does not end the request.
  */
 export class IdleWatch {
   /** Aborts with {@linkcode Stalled}, or when the user's signal aborts. */

@@ -30,7 +30,7 @@ export interface CheckStoreOptions {
  * - `starts`: `read()` returns `undefined` if there is no record.
  * - `keeps`: `read()` returns the record that `write()` stored.
  * - `leaves`: a lock that is released without `write()` leaves the record unchanged.
- * - `empties`: a record without members can be stored, and differs from no record.
+ * - `empties`: `read()` returns a stored record even if the record has no members.
  * - `excludes`: only one holder at a time has the lock, across all processes.
  * - `reads`: `read()` does not wait for the lock.
  * - `aborts`: `lock()` rejects when its signal aborts, and takes no lock afterwards.

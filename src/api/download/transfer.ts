@@ -50,8 +50,8 @@ interface Setback {
 }
 
 /**
- * Sends requests until a file is complete. An interrupted transfer is resumed as long as each
- * further request brings new data. Each request goes to the original address with a current token,
+ * Sends requests until a file is complete. An interrupted transfer is resumed as long as further
+ * requests bring new data. Each request goes to the original address with a current token,
  * so that the API can redirect it to a presigned address that is still valid.
  */
 export class Transfer {

@@ -2,7 +2,7 @@
  * Writes the files that are released: `deno task build [folder]`, into `dist/` unless a folder is given.
  *
  * Each entry point becomes one module with its declarations, so that an import is one request and needs
- * no package. The same source gives the same bytes, wherever it lies.
+ * no package. The same source gives the same bytes, in whatever folder it is.
  */
 import { generateDtsBundle } from "dts-bundle-generator";
 import { basename, dirname, resolve } from "node:path";
@@ -34,13 +34,13 @@ const OLDEST = found("README.md", /Deno from (\d+\.\d+\.\d+)/);
 /** The version of Deno that builds a release. Another version may write other bytes. */
 const BUILDER = found(".github/workflows/publish.yml", /deno-version: (.+)/);
 
-/** Bundles a module. The longer path is that of the source map. */
+/** Bundles a module. Of the two files, the one with the longer path is the source map. */
 async function bundled(source: string, file: string, minify: boolean) {
   const { outputFiles = [] } = await Deno.bundle({
     entrypoints: [`${ROOT}${source}`],
     outputPath: file,
     minify,
-    // The module does not name its map: Deno would read it at the first error, for 8 ms.
+    // The module has no link to its map, which Deno would read at the first error: that takes 8 ms.
     sourcemap: "external",
     write: false,
   });
@@ -54,7 +54,7 @@ async function writeModules(out: string): Promise<void> {
     const file = `${out}/${entry}.js`;
     const { code, map } = await bundled(source, file, true);
     const whole = await bundled(source, file, false);
-    // esbuild 0.25, which Deno runs, wrongly makes `using x = f(); g(x);` to `g(f());`.
+    // esbuild 0.25, which Deno runs, wrongly turns `using x = f(); g(x);` into `g(f());`.
     const kept = code.match(/\busing [$\w]+=/g)?.length;
     if (kept !== whole.code.match(/^ *(await )?using [$\w]+ =/gm)?.length) {
       throw new Error(
@@ -72,9 +72,9 @@ async function writeModules(out: string): Promise<void> {
 }
 
 /**
- * The source map with names that are the same wherever it is written.
+ * Returns the source map with file names that do not depend on the folder of the build.
  *
- * @param shift How many lines the module has before the code of the map.
+ * @param shift Number of lines in the module before the code that the map describes.
  */
 function portable(text: string, out: string, shift: number): string {
   const map: { sources: string[]; mappings: string } = JSON.parse(text);
@@ -87,12 +87,12 @@ function portable(text: string, out: string, shift: number): string {
   return JSON.stringify({ ...map, sources, mappings: ";".repeat(shift) + map.mappings });
 }
 
-/** What another runtime loads instead of a module. */
+/** The file that a runtime other than Deno loads instead of a module. */
 const REFUSAL = "needs_deno.js";
 
 /**
- * Writes a module that says why other runtimes cannot load the package. It has the names of all
- * exports, because a runtime looks for names before it runs code.
+ * Writes a module whose error says that the package needs Deno. The module has the names of all
+ * exports, because a runtime looks for these names before it runs any code.
  */
 async function writeRefusal(out: string): Promise<void> {
   const modules = Object.keys(ENTRIES).map((entry) =>
@@ -105,12 +105,12 @@ async function writeRefusal(out: string): Promise<void> {
   await Deno.writeTextFile(`${out}/${REFUSAL}`, text);
 }
 
-/** The declarations of all that is exported, with their docstrings, one file for each module. */
+/** Writes the declarations of all exports, with their comments: one file for each module. */
 async function writeDeclarations(out: string): Promise<void> {
   const scratch = await Deno.makeTempDir();
   const config = `${scratch}/tsconfig.json`;
-  // No declaration of a package is read. The one package that public types name stays an import, as it
-  // is in the folder of packages.
+  // Instead of the declarations of packages, empty files are read. Only Observable Plot stays an
+  // import, because public types use it: its empty file is in `node_modules`.
   const packages = `${scratch}/packages.d.ts`;
   const plot = `${scratch}/node_modules/plot/index.d.ts`;
   try {
@@ -118,7 +118,7 @@ async function writeDeclarations(out: string): Promise<void> {
     await Deno.writeTextFile(`${dirname(plot)}/package.json`, '{ "name": "plot" }');
     await Deno.writeTextFile(plot, "export {};\n");
     await Deno.writeTextFile(packages, "export {};\n");
-    // Types are checked by `deno task check`. Every exported name has its type written beside it.
+    // `deno task check` has checked the types, and every export states its type.
     const compilerOptions = {
       noCheck: true,
       noEmit: true,
@@ -162,10 +162,10 @@ async function writeJson(file: string, value: unknown): Promise<void> {
   await Deno.writeTextFile(file, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The folder, within that of the files, with the package that brings Deno along. */
+/** The subfolder for the npm package that installs Deno, too. */
 const CLI_PACKAGE = "npm-cli";
 
-/** The metadata for npm and JSR. */
+/** Writes the metadata for npm and JSR. */
 async function writeMetadata(out: string): Promise<void> {
   const exports = Object.keys(ENTRIES).map((entry) => ({
     as: entry === "mod" ? "." : `./${entry}`,
@@ -193,10 +193,10 @@ async function writeMetadata(out: string): Promise<void> {
     version: VERSION,
     license: PUBLISHED.license,
     exports: Object.fromEntries(exports.map(({ as, deno }) => [as, deno])),
-    // Otherwise the package.json next to it would forbid the packages that are loaded on demand.
+    // Without this line, the package.json in this folder would forbid loading packages on demand.
     nodeModulesDir: "none",
     lock: false,
-    // This folder is ignored by git, and what git ignores is published only if it is named here.
+    // Git ignores this folder. Files that git ignores are published only if they are listed here.
     publish: { exclude: ["!**/*", CLI_PACKAGE] },
   });
 }
@@ -204,14 +204,14 @@ async function writeMetadata(out: string): Promise<void> {
 /** The file for Python. */
 const PYTHON = "platform_auth.py";
 
-/** The texts for people, and the licenses of the packages in the modules. */
+/** Writes the texts for people, the file for Python, and the licenses of the bundled packages. */
 async function writeTexts(out: string): Promise<void> {
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"]) {
     await Deno.copyFile(`${ROOT}${name}`, `${out}/${name}`);
   }
   await Deno.copyFile(`${ROOT}python/${PYTHON}`, `${out}/${PYTHON}`);
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    // The command line imports all that is imported anywhere.
+    // The command line imports every package that any module imports.
     args: ["info", "--quiet", "--json", "--lock=deno.lock", "--frozen", ENTRIES.cli],
     cwd: ROOT,
     stderr: "inherit",
@@ -229,7 +229,7 @@ async function writeTexts(out: string): Promise<void> {
   await Deno.writeTextFile(`${out}/NOTICE`, [intro, ...licenses].join("\n"));
 }
 
-/** The package for a computer with Node: the command line, and a launcher that runs it with Deno. */
+/** Writes the package for Node: the command line, and a launcher that runs it with Deno. */
 async function writeCliPackage(out: string): Promise<void> {
   const folder = `${out}/${CLI_PACKAGE}`;
   await Deno.mkdir(folder);

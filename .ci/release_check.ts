@@ -15,7 +15,7 @@ export function objections(tag: string, config: string, changelog: string): stri
   if (tag !== `v${version}`) {
     found.push(`the tag is ${tag}, and deno.json has the version ${version}; one of them is wrong`);
   }
-  // npm takes a signed package only from the repository that its package.json names.
+  // npm accepts a signed package only from the repository that its package.json names.
   if (!/^ {2}"repository": "https:\/\/[^"]+[^"/]"/m.test(config)) {
     found.push(
       "deno.json has no repository; write the address of the public one there, such as " +

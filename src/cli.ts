@@ -12,7 +12,7 @@ import { printAnswer, report } from "./cli/output.ts";
 import { answerTo } from "./cli/run.ts";
 import { type FrontEnd, setFrontEnd } from "./errors/advice.ts";
 
-/** Makes the advice in messages name commands instead of library calls. */
+/** Changes the advice in messages: it contains commands instead of library calls. */
 const TERMINAL: FrontEnd = {
   call({ options }) {
     if (options?.strategy) return `platform-auth login --${options.strategy}`;
@@ -25,8 +25,8 @@ const TERMINAL: FrontEnd = {
  * Runs a command.
  *
  * @param args The arguments after the program name.
- * @returns The exit status: 0 success, 1 failure, 2 wrong usage, 3 login required, 130 a prompt
- * was canceled.
+ * @returns The exit status: 0 success, 1 failure, 2 wrong usage, 3 login required, 130 prompt
+ * canceled.
  *
  * @example
  * ```ts

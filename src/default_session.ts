@@ -18,7 +18,7 @@ import type { SessionStatus } from "./session/status.ts";
 
 /**
  * The key of the default session in `globalThis`. A notebook may import this module again under
- * another URL; the key lets both copies of the module use one session.
+ * another URL. With this key, both copies of the module use the same session.
  */
 const KEY = Symbol.for("platform-auth default session 0");
 
@@ -28,16 +28,16 @@ function defaultSession(): AccountSession {
 }
 
 /**
- * Sets the options of the default session, replacing all earlier options. The same call again keeps
- * the session, so you can run its cell again. If the provider, the app client, the file or the
- * store changes, the tokens in memory are dropped; tokens in a file are never deleted.
+ * Sets the options of the default session, replacing all earlier options. A call with the same
+ * options keeps the session, so you can run a cell again. If the provider, the app client, the file
+ * or the store changes, the tokens in memory are dropped; tokens in a file are never deleted.
  *
  * The types of the options are checked at once. Most values, such as addresses, are checked when
  * they are first used, together with the settings in the environment and the `.env`.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if an option contains a control character, or if
- * `envFile` or `exportEnv` cannot be used. If the session was used before, also as
+ * `envFile` or `exportEnv` cannot be used. Once the session has been used, also the errors of
  * {@linkcode status}.
  *
  * @example
@@ -68,7 +68,7 @@ export function configure(options: SessionOptions): void {
  * @returns Who is logged in, and until when; never a token.
  * @throws {ConfigError} If nothing could be sent: `MISSING_SETTINGS`, `INVALID_SETTING`,
  * `INVALID_PORTAL_TOKEN`, `PERMISSION`, `PROMPT_UNAVAILABLE` and others. Also `INVALID_SETTING` if
- * the settings changed to another account during the login.
+ * the account in the settings changed during the login.
  * @throws {ProviderError} If the provider refused or could not be reached: `INVALID_CREDENTIALS`,
  *   `LOCKED_OUT`, `UNREACHABLE` and others.
  * @throws {ChallengeError} `CHALLENGE_REQUIRED` if a further step was not answered;
@@ -114,8 +114,9 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * refreshed before it expires. A relative path is resolved against `API_BASE_URL`. The token is
  * sent only to the origins of `API_BASE_URL` and `API_ALLOWED_ORIGINS`.
  *
- * If the API responds with 401, the call is repeated with a token that another process has saved,
- * and then with a refreshed token. A call whose body cannot be sent twice is not repeated.
+ * If the API responds with 401, the call is repeated: first with a newer token that another process
+ * has saved, if there is one, then with a refreshed token. A call whose body cannot be sent twice
+ * is not repeated.
  *
  * @throws {SessionExpiredError} If you have to log in: `NO_SESSION`, `CANNOT_REFRESH`,
  * `REFRESH_REJECTED`, `REFRESH_WINDOW_OVER`.
@@ -123,9 +124,9 @@ export function refresh(options?: RefreshOptions): Promise<SessionStatus> {
  * `TIMEOUT` and others.
  * @throws {ConfigError} If nothing could be sent: `UNTRUSTED_ORIGIN`, `MISSING_SETTINGS`,
  * `PERMISSION` and others.
- * @throws {TypeError} If an argument cannot be used, such as an `authorization` header, or if `fetch`
- * throws a `TypeError`. The error for a missing connection has `code: "API_UNREACHABLE"` and is also an
- * instance of `AuthError`.
+ * @throws {TypeError} If an argument cannot be used, such as an `authorization` header, or if
+ * `fetch` throws a `TypeError`. If the API cannot be reached, the error has the code
+ * `API_UNREACHABLE` and is also an instance of `AuthError`.
  *
  * @example
  * ```ts
@@ -145,8 +146,8 @@ export function authFetch(input: string | URL | Request, init?: RequestInit): Pr
  * or the body is not JSON, an error is thrown. For a HEAD and for an empty body, the result is
  * `undefined`. The body is decoded in the charset that the response declares, by default UTF-8.
  *
- * After a 429 or 503, a GET or HEAD is sent again, once the time in `Retry-After` has passed: at
- * most `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
+ * After a 429 or 503, a GET or HEAD is repeated when the time in `Retry-After` has passed, at most
+ * `retries` times (default 3), within `retryWithinMs` (default 60 000). If no data arrives for
  * `idleTimeoutMs` (default 300 000), the call fails. All other options go to `fetch`.
  *
  * The result has the type `any` unless the call has a type argument.
@@ -175,8 +176,8 @@ export function fetchJson<T = any>(
 /**
  * Downloads a file. The file is saved under its name only once it is complete: its length and its
  * checksum are checked, if the API sends them. To resume an interrupted download, run the same call
- * again, even in a new process or after the token or a presigned address has expired; without a
- * strong `ETag` from the API, it starts over. An existing file is kept, unless `ifExists` says
+ * again, even in a new process or after the token or a presigned address has expired. Without a
+ * strong `ETag` from the API, the download starts over. An existing file is kept, unless `ifExists` says
  * otherwise. A notebook or a terminal shows the progress.
  *
  * Needs `--allow-read` and `--allow-write` for the folder of the file.
@@ -215,8 +216,8 @@ export function download(
  * kept, so after an interruption you can run the same call again, even while another process
  * downloads the same list. A file that fails is listed in `failed` and does not stop the others. A
  * problem that affects every file is thrown as an error: a missing session or permission, a full
- * disk, or an API that cannot be reached. A 429, or an error with `Retry-After`, slows down all files
- * together. A notebook or a terminal shows the progress.
+ * disk, or an API that cannot be reached. After a 429, or an error with `Retry-After`, all downloads
+ * pause. A notebook or a terminal shows the progress.
  *
  * All items are checked before anything is sent.
  *
@@ -345,7 +346,7 @@ export function logout(options?: LogoutOptions): Promise<SessionStatus> {
  * are kept in memory unless `envFile` or `store` is given, and are neither read from the process
  * environment nor written to it.
  *
- * The types of the options are checked at once, most values only when they are first used.
+ * The types of the options are checked at once. Most values are checked when they are first used.
  *
  * @throws {TypeError} If an option is unknown or has the wrong type.
  * @throws {ConfigError} `INVALID_SETTING` if `exportEnv` cannot be used.
@@ -380,7 +381,7 @@ export function apiBase(): URL | undefined {
   return defaultSession().apiBase();
 }
 
-/** Reads the store, if the session is on a server. Used by the command line. */
+/** Reads the session from the store, if a store is set. Used by the command line. */
 export function readStore(): Promise<void> {
   return defaultSession().readStore();
 }

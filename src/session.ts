@@ -35,10 +35,12 @@ export interface RefreshOptions {
 /** Options of {@linkcode accessToken}. */
 export interface AccessTokenOptions {
   /**
-   * Minimum time for which the token must remain valid, in seconds. Default 0. A time that is
-   * longer than the lifetime of a new token would make every call refresh. The time is therefore
-   * limited to that lifetime, less the margin in which a token is refreshed: at most five minutes,
-   * and at most a third of the lifetime. A token that cannot be refreshed is returned as long as it is valid.
+   * Minimum time for which the token must remain valid, in seconds. Default 0. A token that cannot
+   * be refreshed is returned as long as it is valid.
+   *
+   * If even a new token were not valid for this time, every call would refresh. The time is
+   * therefore limited: to the lifetime of a token, less the margin before its expiry in which a
+   * call refreshes it. The margin is at most five minutes, and at most a third of the lifetime.
    */
   minValidSeconds?: number;
   /**
@@ -54,8 +56,8 @@ export interface LogoutOptions {
   /** Ask the provider to revoke the refresh token. Default `true`. */
   revoke?: boolean;
   /**
-   * Cancels the logout while it waits, for example for another process that uses the `.env`. Once the tokens are
-   * deleted, the signal only stops the wait for the provider.
+   * Cancels the logout while it waits, for example for another process that uses the `.env`. Once
+   * the tokens are deleted, the signal only ends the wait for the provider.
    */
   signal?: AbortSignal;
 }
@@ -228,7 +230,7 @@ export class AccountSession implements Session {
 
   readonly authFetch: Session["authFetch"] = (input, init) => {
     const signal = requestSignal(input, init);
-    // This fast path saves promises, each of which is visible in the benchmark of a single call.
+    // This fast path creates fewer promises, because each promise slows down a call measurably.
     if (signal === undefined && !inKernel()) {
       return fetchWithToken(this.#engine, input, init);
     }
@@ -316,7 +318,7 @@ export class AccountSession implements Session {
   configure(next: SessionOptions): void {
     if (next === undefined) throw typeError("configure() takes an options object");
     const configuration = this.#configurationOf("configure()", next);
-    // Without this check, not `configure()` but every later call would report an invalid value.
+    // An invalid value is reported here, so that the error does not appear only in later calls.
     checkOptionTexts(next);
     // A session without calls reads its settings at its first call.
     if (this.#engine.configuration.isRead) this.#change(configuration);
@@ -340,7 +342,7 @@ export class AccountSession implements Session {
     return accessOf(this.#engine.settings).base;
   }
 
-  /** Reads the store, if the session is on a server: `status()` only shows what is known. */
+  /** Reads the session from the store, if a store is set. `status()` does not read the store. */
   readStore(): Promise<void> {
     return this.#withCurrentSettings().readStore();
   }
@@ -394,7 +396,7 @@ export class AccountSession implements Session {
   }
 }
 
-/** The error for a login during which the account changed. Its tokens were never stored. */
+/** The error if the account changed during a login. The tokens of the login were not stored. */
 function accountChanged(): ConfigError {
   return new ConfigError(
     "INVALID_SETTING",
@@ -405,7 +407,7 @@ function accountChanged(): ConfigError {
 }
 
 /**
- * Whether `login()` needs no new login: the option `token` lends a token, or the session can be used.
+ * Whether `login()` keeps the session: the option `token` lends a token, or the session is usable.
  */
 async function isKept(
   engine: Engine,

@@ -38,13 +38,13 @@ const flags = ["--quiet", "--allow-all", "--no-config"];
 const child = spawn(
   denoPath(),
   ["run", ...flags, join(__dirname, "cli.js"), ...process.argv.slice(2)],
-  // A new Deno comes with a new version of this package.
+  // Deno looks for no update, because each version of this package brings its own Deno.
   { stdio: "inherit", env: { ...process.env, DENO_NO_UPDATE_CHECK: "1" } },
 );
 
-// The child decides what a signal means, and this process waits for it. A terminal sends Ctrl-C to
-// both: a second one would interrupt the child while it cleans up. On Windows, only a console sends
-// signals, and kill() would end the child without any cleanup.
+// The child handles signals, and this process waits until the child exits. A terminal sends Ctrl-C
+// to both processes, so it is not forwarded: a second Ctrl-C would interrupt the child's cleanup.
+// On Windows, only a console sends signals, and kill() would end the child without any cleanup.
 const hasCtrlC = ON_WINDOWS || [0, 1, 2].some((fd) => isatty(fd));
 process.on("SIGINT", () => hasCtrlC || child.kill("SIGINT"));
 process.on("SIGTERM", () => child.kill("SIGTERM"));

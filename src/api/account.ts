@@ -9,11 +9,10 @@ export interface ApiAccount {
   readonly world: World;
   readonly settings: Settings;
   /**
-   * Rereads the settings. Called if they do not allow an address, which the user may have added to
-   * the `.env` since the settings were read.
+   * Rereads the settings. Called if the settings do not allow an address: the user may have added
+   * the address to the `.env` in the meantime.
    *
-   * @returns The account to use from now on: another one if the settings now belong to another
-   * account.
+   * @returns The account that the settings contain now. Use it from now on.
    */
   reread(): ApiAccount;
   /** Returns the tokens if the call can use them without a refresh. */
@@ -31,6 +30,6 @@ export interface ApiAccount {
   readonly refreshFailure: Advice | undefined;
   /** Records that the API's latest response to these tokens was a 401, or a success. */
   noteResponse(kind: "rejected" | "accepted", tokens: Tokens): void;
-  /** Records that the API accepted the tokens that replaced rejected ones. */
+  /** Records that the API rejected the old tokens of a call and accepted the new ones. */
   replacementHelped(): void;
 }

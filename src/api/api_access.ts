@@ -126,8 +126,8 @@ function unresolved({ base, settings }: ApiAccess): Error {
 }
 
 /**
- * Returns the path of `API_BASE_URL` if the call's own path replaces it because that path begins
- * with a slash. Returns `undefined` if the call uses the path of `API_BASE_URL`.
+ * Returns the path of `API_BASE_URL` if the call does not use it, because the call's own path
+ * begins with a slash. Otherwise returns `undefined`.
  */
 export function droppedPath(
   input: string | URL | Request,

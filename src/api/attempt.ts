@@ -11,8 +11,8 @@ import { directClient, isSafeTransport } from "../platform/transport.ts";
 /**
  * Sends one request of a call.
  *
- * @param target The address of the request: another one than that of the call after a redirect.
- * @param attempt The number of the request, without redirects, for the log.
+ * @param target The address of the request. After a redirect, it is not the address of the call.
+ * @param attempt The number of the attempt, for the log. A redirect keeps the number.
  */
 export function sendRequest(
   call: PreparedCall,
@@ -71,7 +71,7 @@ async function sendOnce(
   const { world, settings } = call.account;
   const { fetch: send = fetch } = world;
   try {
-    // To check the environment for a proxy would slow down every call, so `proxied` was set when
+    // Looking for a proxy in the environment would slow down every call, so `proxied` was set when
     // the settings were read.
     if (!accessOf(settings).proxied || send !== fetch) return await send(request, init);
     return await sendPastProxy(request, init, new URL(target));

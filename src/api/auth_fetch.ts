@@ -1,7 +1,7 @@
 /**
  * Calls to the API begin here. `prepared_call.ts` checks a call, `api_access.ts` decides where the
  * token may be sent, and this file repeats a call and follows its redirects; `attempt.ts` sends each
- * request. `fetchJson()` (`fetch_json.ts`) and downloads (`download/`) send theirs by `checked_call.ts`.
+ * request. `fetchJson()` and downloads send their calls through `checked_call.ts`.
  */
 import type { ApiAccount } from "./account.ts";
 import { sendRequest } from "./attempt.ts";
@@ -30,7 +30,7 @@ const MAX_REPLACEMENTS = 2;
  * call again, at most twice.
  *
  * @param signal Cancels the call, instead of the signal in `input` or `init`.
- * @param attempt Which attempt of the caller this is, for the log.
+ * @param attempt The number of the caller's attempt, for the log.
  */
 export async function fetchWithToken(
   given: ApiAccount,
@@ -98,8 +98,8 @@ function followRedirects(
 }
 
 /**
- * Waits for work that several calls share. An error then shows this caller, not the call that
- * started the work.
+ * Waits for work that several calls share. The stack of an error then shows this caller, not
+ * the call that started the work.
  */
 async function shownToCaller<T>(work: Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-/** Makes the errors of a call. An error quotes the response only without the call's secrets. */
+/** Makes the errors of a call. An error quotes the response, but without the call's secrets. */
 import type { ApiAccount } from "./account.ts";
 import { accessOf, droppedPath } from "./api_access.ts";
 import type { CallSecrets } from "./call_secrets.ts";
@@ -14,12 +14,12 @@ import { retryAfterMs } from "../platform/backoff.ts";
 /** Maximum length of the body in an error. */
 const MAX_BODY_LENGTH = 65_536;
 /**
- * Maximum number of bytes to read from an error response or a page: more than an error contains, so
- * that a secret at the end of that part is read, and removed, as a whole.
+ * Maximum number of bytes to read from an error response or a page. It is larger than
+ * `MAX_BODY_LENGTH`, so that a secret at that limit is read, and removed, as a whole.
  */
 export const MAX_BYTES_READ: number = MAX_BODY_LENGTH + 16_384;
 
-/** Headers with the number of a request, by which its API's operator finds the request. */
+/** Headers with the id of a request, with which the API's operator can find the request. */
 const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
 
 export const NOT_THE_API =
@@ -98,7 +98,7 @@ export class CallErrors {
     if (isUnknownPath(response, said) && dropped !== undefined) {
       return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
     }
-    // The token was not rejected, so neither a login nor a permission can help.
+    // The server that responded has not seen the token, so a login or a permission would not help.
     if ([401, 403].includes(response.status) && detourOf(response)) {
       return this.#isFromApi(response) ? CORRECT_THE_ADDRESS : ASK_FOR_ACCESS;
     }

@@ -1,4 +1,4 @@
-/** Removes the secrets of a request from what messages quote of the response. */
+/** Removes the secrets of a request from a response, so that messages can quote the response. */
 import type { ApiRequest } from "./request.ts";
 import { parsedJson } from "../platform/json.ts";
 import { quoted, Secret, withoutSecrets } from "../platform/secret.ts";

@@ -1,4 +1,4 @@
-/** Sends the requests of `fetchJson()` and downloads, and ends those that bring no data. */
+/** Sends the requests of `fetchJson()` and downloads, and ends them if no data arrives. */
 import type { ApiAccount } from "./account.ts";
 import { fetchWithToken } from "./auth_fetch.ts";
 import { CallErrors, MAX_BYTES_READ } from "./call_errors.ts";
@@ -12,14 +12,14 @@ import { IdleWatch, Stalled } from "./idle.ts";
 import type { ApiError } from "../errors/errors.ts";
 
 /**
- * A call whose response this module checks, not the user. Sends the request, also several times,
- * and ends it when no data arrives for too long.
+ * A call whose response is checked by this module, not by the user. It can send its request several
+ * times, and ends a request if no data arrives for too long.
  */
 export class CheckedCall {
   readonly request: ApiRequest;
   readonly secrets: CallSecrets;
   readonly errors: CallErrors;
-  /** The address of the last request: another one than that of the call after a redirect. */
+  /** The address of the last request. After a redirect, it is not the address of the call. */
   sentTo: string;
   #watch: IdleWatch | undefined;
 
@@ -41,7 +41,7 @@ export class CheckedCall {
   }
 
   /**
-   * @param attempt How often the caller has sent this call, for the log.
+   * @param attempt The number of the caller's attempt, for the log.
    * @throws {Stalled} If no response arrives in time.
    */
   async send(headers: HeadersInit, attempt = 1): Promise<Response> {
@@ -97,7 +97,7 @@ export class CheckedCall {
 
   /** Returns the beginning of a body, even if the rest breaks off or stalls. */
   async beginningOf({ body, headers }: Response): Promise<string> {
-    // deno-lint-ignore no-explicit-any -- as the end of a stream
+    // deno-lint-ignore no-explicit-any -- the end of a stream has no value
     const end = (): any => ({ done: true });
     const read = <T>(piece: Promise<T>) => this.more(piece).catch<T>(end);
     const { bytes } = await readUpTo(body, MAX_BYTES_READ, read);

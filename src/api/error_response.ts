@@ -15,7 +15,7 @@ export function messageIn(text: string): string {
   return sentenceIn(parsedJson(text)) ?? text;
 }
 
-/** Names of the property that contains the message, those of a single sentence first. */
+/** Names of the property with the message. Names for a single sentence come first. */
 const SENTENCES = [
   "message",
   "Message",

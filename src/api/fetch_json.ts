@@ -1,4 +1,4 @@
-/** Calls the API and parses the response as JSON. Repeats a call that the API was too busy for. */
+/** Calls the API and parses the response as JSON. Repeats a call if the API was too busy. */
 import type { ApiAccount } from "./account.ts";
 import { CheckedCall } from "./checked_call.ts";
 import { isText, strictText } from "./charset.ts";

@@ -5,7 +5,7 @@ import type { InProgram } from "../errors/advice.ts";
 import { durationText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
-/** Limit from which a timeout means no limit, because timers cannot wait longer. */
+/** An idle timeout of this length or more means no limit, because timers cannot wait longer. */
 const LONGEST_IDLE_MS = 2 ** 31;
 /** The error for a server that sent no data during the idle timeout. */
 export class Stalled extends Error {
@@ -30,7 +30,7 @@ export function idleTimeout(idleMs: number = DEFAULT_IDLE_MS): number {
 
 /**
  * Ends a request whose server sends no data for too long. Only the time spent waiting for the
- * server is measured, so a caller that writes slowly does not end the request.
+ * server is measured, so a slow disk does not end the request.
  */
 export class IdleWatch {
   /** Aborts with {@linkcode Stalled}, or when the user's signal aborts. */

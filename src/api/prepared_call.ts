@@ -15,7 +15,7 @@ export interface PreparedCall {
   readonly init: RequestInit | undefined;
   /** The user's headers; `undefined` if there are none. */
   readonly headers: PlainHeaders | undefined;
-  /** What the user wants to happen if the response is a redirect. */
+  /** How to treat a redirect, according to the user. */
   readonly redirect: RequestRedirect;
   /** Whether the body can be sent a second time. */
   readonly isRepeatable: boolean;
@@ -138,8 +138,8 @@ export function hasOwnBody(call: PreparedCall): call is PreparedCall & { readonl
 export async function withBodyRead(call: PreparedCall, request: Request): Promise<PreparedCall> {
   const { bytes, isWhole } = await readUpTo(request.clone().body, MAX_BODY_BYTES);
   if (!isWhole) return { ...call, isRepeatable: false };
-  // `fetch` reads the body of a `Request`, so that the caller cannot read it again. This call sends
-  // a copy, and cancels the original to the same effect.
+  // After `fetch`, a caller cannot read the body of its `Request`. This call sends a copy, so it
+  // cancels the original for the same effect.
   request.body?.cancel().catch(() => {});
   return { ...call, init: { ...call.init, body: bytes } };
 }

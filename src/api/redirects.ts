@@ -6,7 +6,7 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 /** Headers that are not sent to another origin. */
 const PRIVATE_HEADERS = ["authorization", "proxy-authorization", "cookie"];
 
-/** The fix for a redirect that leads from the API to the API. */
+/** The fix for a redirect that the correct address would avoid. */
 export const CORRECT_THE_ADDRESS =
   "check API_BASE_URL and the path: a missing or additional slash at its end, for example, causes such a redirect";
 
@@ -23,7 +23,7 @@ export function isRedirect({ status, headers }: Response): boolean {
   return REDIRECTS.includes(status) && headers.has("location");
 }
 
-/** How a request lost its token on the way to the server that responded. */
+/** How redirects led to a server that responded, but did not receive the token. */
 export interface Detour {
   /** The first origin to which a redirect led and where the token is not sent. */
   readonly origin: string;
@@ -33,14 +33,14 @@ export interface Detour {
 
 const detours = new WeakMap<Response, Detour>();
 
-/** How the request lost its token; `undefined` if the server that responded received the token. */
+/** Returns the detour; `undefined` if the server that responded received the token. */
 export function detourOf(response: Response): Detour | undefined {
   return detours.get(response);
 }
 
 /**
- * Follows redirects as `fetch` does, but never sends a body to another origin: the user meant the
- * body only for the original one.
+ * Follows redirects as `fetch` does, but never sends a body to another origin, because the
+ * user chose only the original one.
  *
  * @param send Sends a request without following redirects.
  * @throws {ConfigError} `UNTRUSTED_ORIGIN` if a request other than GET or HEAD is redirected to

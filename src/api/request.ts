@@ -4,7 +4,7 @@ import { checkedHeaders } from "./headers.ts";
 import { addressOfCall, isPlainObject, methodOf } from "./prepared_call.ts";
 import { typeError } from "../errors/errors.ts";
 
-/** The request of a call whose response this module checks, not the user. */
+/** The request of a call whose response is checked by this module, not by the user. */
 export interface ApiRequest {
   readonly input: string | URL | Request;
   readonly init: RequestInit;

@@ -33,11 +33,11 @@ export function notAFile(path: string): ConfigError {
 
 const DISK_FULL = /^(ENOSPC|EDQUOT|os error (28|112|122))\b/;
 
-/** Disk errors that need a fix of their own. The patterns match codes, which have no language. */
+/** Disk errors that need a fix of their own. The patterns match codes, not translated texts. */
 const DISK_ERRORS: readonly [sign: RegExp, problem: string, fix: string][] = [
   [DISK_FULL, "the disk is full", "free some space and run the download again"],
   [/^(ENOENT|ENOTDIR|EEXIST) /, "its folder does not exist", "choose another folder"],
-  // Windows has the same code for a file that another program has open, with another number.
+  // On Windows, EBUSY means that another program has the file open, and the number is not 16.
   [/^EBUSY .*\(os error 16\)/, MOUNTED.reason, `${MOUNTED.fix}, or choose another file`],
 ];
 

@@ -1,7 +1,7 @@
 import { escapedInvisible } from "../errors/escape.ts";
 
 const UNIT = "  ";
-/** Deeper lines are indented no further: a body of thousands of brackets would fill the memory. */
+/** Maximum indentation, because blanks for thousands of nested brackets would fill the memory. */
 const MAX_DEPTH = 50;
 
 /**

@@ -27,7 +27,7 @@ function unreadable(option: string, why: string, fix: string, error?: unknown): 
 }
 
 /**
- * Reads the file that the option names as UTF-8 text. Other bytes are an error, because damaged text
+ * Reads the specified file as UTF-8 text. Any other encoding is an error, because damaged text
  * could be sent as a password.
  *
  * @throws {ConfigError} `FILE` if the file cannot be read or is not UTF-8 text.

@@ -84,7 +84,7 @@ export function say(sentence: string): void {
 /**
  * Prints an error to standard error.
  *
- * @param isTyped Whether the password came through `--stdin`, so that the next one may be right.
+ * @param isTyped Whether the password came through `--stdin`. The next password may then be right.
  * @returns The exit status.
  */
 export function report(error: unknown, json: boolean, isTyped = false): number {

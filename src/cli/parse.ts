@@ -65,8 +65,8 @@ export function parse(
 }
 
 /**
- * Parses without strict mode: its errors contain only the runtime's sentence, which may quote a
- * secret. The caller checks the tokens instead, and makes the message.
+ * Parses without strict mode, because the runtime's errors may quote a secret. The caller checks
+ * the tokens and makes the messages.
  */
 function parsed(args: readonly string[], options: Options) {
   const described = Object.entries(options).map(([name, { value, short, multiple = false }]) => [
@@ -118,8 +118,8 @@ function usageProblem(
 }
 
 /**
- * Matches a value that is probably the next option, such as `--json` or `-o`. Other text may begin
- * with a dash, such as a list or a negative number in the body of a call.
+ * Matches a value that is probably the next option, such as `--json` or `-o`. Other values may
+ * begin with a dash, too, such as a list or a negative number in the body of a call.
  */
 const LOOKS_LIKE_AN_OPTION = /^-(?:[a-z]|-[a-z][a-z-]*(?:=.*)?)$/i;
 

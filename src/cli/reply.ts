@@ -64,8 +64,8 @@ function inLine(line: string): Finding[] {
 }
 
 /**
- * Finds settings among the strings in JSON. The label of a string is its own key. The key "endpoint"
- * alone may be that of the API, inside an object with another name.
+ * Finds settings among the strings in JSON. The label of a string is its key. The key "endpoint" is
+ * ignored, because it may also mean the endpoint of the API.
  */
 function inJson(value: unknown): Finding[] {
   return Object.entries(Object(value)).flatMap(([key, member]) =>
@@ -91,7 +91,7 @@ function bare(text: string): string {
   return text.trim().replace(/^[\s"'`([*]+|["'`)\]*,;.:!?]+$/g, "").replace(/^<(.+:.*)>$/, "$1");
 }
 
-/** A missing value, or a placeholder such as `<APP_CLIENT_ID>`, is no finding. */
+/** Ignores an empty value and a placeholder such as `<APP_CLIENT_ID>`. */
 function findingOf(name: string, value: string): Finding[] {
   if (/^(?:<.*>)?$/.test(value)) return [];
   return [{ name, value, problem: valueProblem(name, value) }];

@@ -11,8 +11,8 @@ import { setVerbose } from "../platform/log.ts";
 import { pathOfUrl } from "../files/paths.ts";
 
 /**
- * Commands of earlier versions and commands that users know from other programs, with the advice to
- * show: what does the same today.
+ * Commands of earlier versions and commands that users know from other programs. The advice for
+ * each says what to run instead.
  */
 const INSTEAD: Readonly<Record<string, string>> = {
   "store-key": "make the key with openssl rand -base64 32",

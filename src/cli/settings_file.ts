@@ -8,8 +8,8 @@ import { SETTING_RULES, VARIABLES } from "../settings/options.ts";
 import { TOKEN_KEYS } from "../session/stored_tokens.ts";
 
 /**
- * The settings in a `.env` that all accounts of a subscription share: all settings except user name
- * and password.
+ * The settings that all accounts of a subscription share: all settings that a `.env` can contain,
+ * except user name and password.
  */
 export const SHARED_SETTINGS: readonly string[] = Object.values(SETTING_RULES)
   .filter(({ notInFile }) => !notInFile)

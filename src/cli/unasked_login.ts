@@ -21,7 +21,7 @@ export async function logInUnasked(envFile: string | undefined): Promise<void> {
   await login({ strategy: "environment" });
 }
 
-/** Whether these settings are enough for a login without a prompt. A store is shared with others. */
+/** Whether these settings suffice. With a store they do not, because others share its session. */
 function suffice(settings: SessionStatus["settings"]): boolean {
   const needed = [VARIABLES.clientId, VARIABLES.username, VARIABLES.password];
   return settings[VARIABLES.store] === undefined &&

@@ -62,7 +62,7 @@ export class Transcript {
   }
 
   /**
-   * Prints a successful check.
+   * Compares a value with the expected one, and prints that the check succeeded.
    *
    * @throws {CheckFailed} If the value is not the expected one.
    */

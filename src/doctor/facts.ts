@@ -17,7 +17,7 @@ export interface SessionSnapshot {
 export interface Facts extends SessionSnapshot {
   /** Why the settings do not allow a login; `undefined` if they do. */
   readonly fault: SettingsFault | undefined;
-  /** The store or the option `token`, which provide tokens instead of the `.env`. */
+  /** What provides tokens instead of the `.env`: the store or the option `token`. */
   readonly source: Source | undefined;
   readonly provider: Probe | undefined;
   /** The base address of the API, or the error if the address cannot be used. */

@@ -82,7 +82,7 @@ function trialFile(envFile: string): Deno.FileInfo {
   return info;
 }
 
-/** The share of a call's time limit that each step of a check may use. */
+/** Each step of a check may take this share of the time limit of a call. */
 const STEP_SHARE = 0.25;
 
 /**

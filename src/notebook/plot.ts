@@ -20,8 +20,8 @@ export interface PlotOptions
   /** A line above the plot. Default: none. */
   title?: string;
   /**
-   * The meaning of the colors. Default: the names of the color scale, or a color bar for numbers.
-   * An object maps names to colors; `false` omits the legend.
+   * The legend, which explains the colors. Default: the names of the color scale, or a color bar
+   * for numbers. An object maps names to colors; `false` omits the legend.
    */
   legend?: Readonly<Record<string, string>> | boolean;
   /**

@@ -47,7 +47,7 @@ export function readRows(given: unknown, limit: number, wanted?: readonly string
   }
   const columns = wanted ?? [...names].slice(0, MOST_COLUMNS);
   const missing = columns.find((name) => !names.has(name));
-  // An empty list has no columns, so any column may be wanted.
+  // An empty list has no columns, so any column name is accepted.
   if (missing !== undefined && names.size > 0) throw noColumn("table()", missing, [...names]);
   const cells = rows.slice(0, limit).map((row) => {
     const record = isRecord(row) ? row : { [VALUE]: row };

@@ -11,7 +11,7 @@ export interface TableOptions<Column extends string = string> {
   /** Maximum number of rows to show. Default 50; `Infinity` shows all. */
   rows?: number;
   /**
-   * The columns to show, in this order. If the rows are lists, the option names their columns.
+   * The columns to show, in this order. If the rows are lists, their columns get these names.
    * Default: the first 100 columns.
    */
   columns?: readonly Column[];

@@ -117,8 +117,8 @@ function stoppableStream(action: string, body: Bytes, stop: AbortController): By
     unlisten?.();
     unlisten = undefined;
   };
-  // Stop removes the listener. If the rest of the body is never read, the next Stop reaches the
-  // kernel.
+  // Stop removes the listener, so that the next Stop reaches the kernel even if nobody reads the
+  // rest of the body.
   stop.signal.addEventListener("abort", end);
   return new ReadableStream({
     type: "bytes",

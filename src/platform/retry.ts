@@ -10,8 +10,8 @@ export type Attempt<T> =
   | { readonly pauseMs: number; readonly why: string };
 
 /**
- * Repeats an attempt until it returns `done`. An attempt that failed for the last time throws, so
- * the caller decides when to give up.
+ * Repeats an attempt until it returns `done`. The caller decides when to give up: the attempt then
+ * throws.
  *
  * @param attempt Makes one attempt. Its argument is the number of the attempt, starting at 1.
  * @param signal Ends the loop between two attempts. The signal's reason is then thrown.

@@ -63,7 +63,7 @@ export const VISIBLE_ASCII: RegExp = /^[\x21-\x7e]+$/;
 /** Minimum length of a secret to look for. A shorter secret also occurs in harmless text. */
 const SHORTEST_SOUGHT = 4;
 
-/** Replaces secrets in a text by `[secret]`: as they are, in JSON, in a URL and in base64. */
+/** Replaces secrets in a text by `[secret]`, including their forms in JSON, URLs and base64. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const forms = secrets.map((secret) => secret.reveal())
     .filter((secret) => secret.length >= SHORTEST_SOUGHT)

@@ -23,8 +23,7 @@ export function directClient(
 ): Deno.HttpClient | undefined {
   if (protocol !== "http:" || !namesProxy()) return undefined;
   const host = hostname.replace(/^\[|\]$/g, "");
-  // The server itself is set as the proxy, because this option replaces the proxies in the
-  // variables.
+  // The server itself is set as the proxy, so that the proxies in the variables are not used.
   const proxy = { transport: "tcp", hostname: host, port: Number(port || 80) } as const;
   return Deno.createHttpClient({ ...options, proxy });
 }
@@ -54,7 +53,7 @@ interface KnownReason {
   readonly fix?: string;
   /** Whether the problem persists until the user acts, so that a retry is useless. */
   readonly stays?: true;
-  /** Whether a proxy, if there is one, may be what could not be reached. */
+  /** Whether the host that could not be reached may be a proxy, if one is set. */
   readonly orProxy?: true;
 }
 
@@ -116,7 +115,7 @@ interface NetworkReason {
  * Explains why a request got no response. The error's own text is not shown, because it may contain
  * addresses and headers.
  *
- * @param url The address of the request, unless no proxy can have been used.
+ * @param url The address of the request. Omit it if the request never uses a proxy.
  */
 export function networkReason(error: unknown, url?: URL): NetworkReason {
   const { message, cause } = error instanceof Error ? error : new Error();

@@ -1,7 +1,7 @@
 /**
- * The files of this folder use the computer and the runtime, and know nothing of tokens. This file
- * has the clocks and everything else that tests replace; each other file has one thing, such as a
- * lock or a prompt.
+ * The files of this folder use the computer and the runtime, and know no session. This file has
+ * the clocks and everything else that tests replace. Each other file has one subject, such as the
+ * log or the prompt.
  */
 import { onAbort } from "./abort.ts";
 import type { Log } from "./log.ts";
@@ -23,7 +23,7 @@ export type Ask = (
   options: { secret: boolean },
 ) => string | null | Promise<string | null>;
 
-/** The clocks, timers, chance and log of a call. */
+/** The clocks, timers, random numbers and log of a call. */
 export interface Timing extends Clocks {
   /** A number from 0 up to, but not including, 1. */
   random(): number;

@@ -30,8 +30,8 @@ export interface CheckStoreOptions {
  * - `starts`: `read()` returns `undefined` if there is no record.
  * - `keeps`: `read()` returns the record that `write()` stored.
  * - `leaves`: a lock that is released without `write()` leaves the record unchanged.
- * - `empties`: a record without members can be stored, and differs from no record.
- * - `excludes`: only one holder has the lock, in all processes together.
+ * - `empties`: `read()` returns a stored record even if the record has no members.
+ * - `excludes`: only one holder at a time has the lock, across all processes.
  * - `reads`: `read()` does not wait for the lock.
  * - `aborts`: `lock()` rejects when its signal aborts, and takes no lock afterwards.
  * - `releases`: the disposal releases the lock.
@@ -114,8 +114,8 @@ export class StoreRuleError extends Error {
 }
 
 /**
- * A record with values that a store may damage. One of its names is used by no version of this
- * module, because a store must keep unknown lines.
+ * A record with values that a store may damage. It also has a name that this module does not know,
+ * because a store must keep such lines.
  */
 const SAMPLE: CheckedRecord = {
   ACCESS_TOKEN: "x".repeat(4_096),
@@ -126,7 +126,7 @@ const SAMPLE: CheckedRecord = {
 const OTHER: CheckedRecord = { ACCESS_TOKEN: "y" };
 /** Number of sessions that compete for the lock. */
 const RIVALS = 6;
-/** How long the check waits for a lock that it must not get. */
+/** Time after which the check assumes that the store does not give a lock. */
 const PATIENCE_MS = 50;
 
 /**
@@ -182,7 +182,7 @@ export async function checkStore(
 class Check {
   /** All calls of `lock()`. */
   readonly #calls: Promise<CheckedLock>[] = [];
-  /** Ends the waits for a lock. */
+  /** Cancels the calls of `lock()` that still wait. */
   readonly #leave = new AbortController();
 
   /** @param ends Ends the check. */
@@ -198,11 +198,11 @@ class Check {
     await this.#expect("leaves", SAMPLE, one, other);
   }
 
-  /** One holder, while others wait for the lock. */
+  /** Checks what happens while one session has the lock and others wait for it. */
   async waiting(one: CheckedStore, other: CheckedStore): Promise<void> {
     const early = new AbortController();
     const holder = await this.#lock("releases", one, early.signal);
-    // An abort after the lock was given must not take it away.
+    // The session has the lock, so it must keep the lock after this abort.
     early.abort();
     const leave = new AbortController();
     const waiting = [one, other].map((store) => this.#lock("aborts", store, leave.signal));
@@ -219,7 +219,7 @@ class Check {
     await this.#release("releases", await this.#lock("aborts", other));
   }
 
-  /** Locks that are released twice or used after the release, and a write that may fail. */
+  /** Checks a second release of a lock, a write after the release, and a write that may fail. */
   async lost(one: CheckedStore, other: CheckedStore): Promise<void> {
     const late = await this.#lock("releases", one);
     await this.#release("releases", late);
@@ -240,7 +240,7 @@ class Check {
     await this.#expect("fails", isStored ? SAMPLE : OTHER, one, other);
   }
 
-  /** Several sessions compete for the lock. Each adds a member to the record that it reads. */
+  /** Checks several sessions that compete for the lock. Each adds a member to the record. */
   async rivals(one: CheckedStore, other: CheckedStore): Promise<void> {
     await this.#put("empties", one, {});
     const names = Array.from({ length: RIVALS }, (_, at) => `LINE_${at}`);
@@ -257,7 +257,7 @@ class Check {
     await this.#expect("empties", {}, one, other);
   }
 
-  /** Releases what a failure left behind. Errors would hide the failure. */
+  /** Releases all locks after the check. Ignores errors, which would hide why the check failed. */
   async releaseAll(): Promise<void> {
     this.#leave.abort();
     await Promise.allSettled(
@@ -287,7 +287,7 @@ class Check {
     await this.#release("releases", lock);
   }
 
-  /** Whether a write that may fail resolves. */
+  /** Writes, and returns whether the write succeeded. */
   async #isStored(
     rule: StoreRule,
     lock: CheckedLock,
@@ -298,7 +298,7 @@ class Check {
     return await this.#within(rule, written.then(() => true, () => false));
   }
 
-  /** Expects that none of these locks is given for a moment. */
+  /** Waits a moment. Throws if the store gives one of these locks meanwhile. */
   async #expectNone(rule: StoreRule, waiting: readonly Promise<CheckedLock>[]): Promise<void> {
     let given = false;
     for (const lock of waiting) lock.then(() => given = true, () => {});

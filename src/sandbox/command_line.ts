@@ -32,7 +32,7 @@ export function optionsOf(
   return options;
 }
 
-/** The settings under their names in a `.env`. */
+/** Returns the settings with the names that they have in a `.env`. */
 export function variablesOf({ settings, portalUrl }: Sandbox): Record<string, string> {
   return {
     AUTH_URL: settings.authUrl,

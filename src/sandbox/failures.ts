@@ -12,8 +12,8 @@ export interface Failure {
    */
   body?: string;
   /**
-   * Cut the connection. `"before"`: before the system has received the request. `"during"`: after
-   * the system has served the request, so that only the response is lost.
+   * Cut the connection. `"before"`: the system does not receive the request. `"during"`: the system
+   * serves the request, and only the response is lost.
    */
   drop?: "before" | "during";
   /** Wait this many milliseconds before the response. */

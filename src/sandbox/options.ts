@@ -39,9 +39,10 @@ export interface SandboxOptions {
   throttlePerSecond?: number;
   /**
    * The challenges that each login must pass after the password, in order. Default: none.
-   * NEW_PASSWORD_REQUIRED and MFA_SETUP are sent once per user; instead of MFA_SETUP, later logins
-   * get SOFTWARE_TOKEN_MFA. `totp()` and `codes` of the sandbox return the codes. Challenges that
-   * need SRP or a browser, such as WEB_AUTHN, are sent, but no answer to them is accepted.
+   * Each user gets NEW_PASSWORD_REQUIRED and MFA_SETUP only once. Later logins get
+   * SOFTWARE_TOKEN_MFA instead of MFA_SETUP. `totp()` and `codes` of the sandbox return the codes.
+   * Challenges that need SRP or a browser, such as WEB_AUTHN, are sent, but no answer to them is
+   * accepted.
    */
   challenge?: string | readonly string[];
   /**

@@ -26,9 +26,9 @@ export interface Sandbox extends AsyncDisposable {
   readonly portalUrl: string;
   /** Origin of the data platform API. */
   readonly apiUrl: string;
-  /** The last 10,000 requests to the token endpoint, in their order, without secrets. */
+  /** The last 10,000 requests to the token endpoint, in the order of arrival, without secrets. */
   readonly requests: readonly Readonly<TokenRequest>[];
-  /** The last 10,000 requests to the API, in their order, without secrets. */
+  /** The last 10,000 requests to the API, in the order of arrival, without secrets. */
   readonly apiRequests: readonly Readonly<ApiRequest>[];
   /** The faults in effect. Add, change or remove them at any time. */
   readonly failures: Failure[];
@@ -36,13 +36,13 @@ export interface Sandbox extends AsyncDisposable {
   handle(request: Request): Promise<Response>;
   /** The string that "Copy Token" in the portal copies: `bearer <ACCESS_TOKEN>`. */
   portalToken(): Promise<string>;
-  /** The last 10,000 codes sent by mail and phone, in their order. */
+  /** The last 10,000 codes sent by mail and phone, in the order of sending. */
   readonly codes: readonly Readonly<SentCode>[];
-  /** The devices of the last 10,000 logins with `trackDevices`, in their order. */
+  /** The last 10,000 devices with `trackDevices`, in the order of their first logins. */
   readonly devices: readonly Readonly<Device>[];
   /**
-   * The code that the authenticator of a user shows now. Each code works once, at the latest 30
-   * seconds after the authenticator has replaced it.
+   * The code that the authenticator of a user shows now. Each code works once, until 30 seconds
+   * after the authenticator has replaced it.
    *
    * @param username Any name that the user can log in with. Default: the user in the settings.
    * @throws {TypeError} If there is no such user, or the user has no authenticator.

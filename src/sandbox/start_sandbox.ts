@@ -16,8 +16,8 @@ const NO_PROXY_NAMES = Deno.build.os === "windows" ? ["NO_PROXY"] : ["NO_PROXY",
 
 /**
  * Starts the identity provider, the portal and the data platform API on 127.0.0.1, in this process.
- * The three servers respond only to requests for the hosts 127.0.0.1 and localhost. A request body
- * may have up to 1 MiB, or up to 64 MiB for the API.
+ * The three servers respond only to requests for the hosts 127.0.0.1, localhost and [::1]. A
+ * request body may have up to 1 MiB, or up to 64 MiB for the API.
  *
  * Needs net permission. Reading `settings` of the sandbox also needs write permission, for a
  * temporary folder. If env permission is granted, adds loopback to `NO_PROXY`, so that a company

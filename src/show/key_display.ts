@@ -7,7 +7,7 @@ import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 /** The package that draws QR codes. */
 const QR_PACKAGE = "npm:uqr@0.1.3";
 
-/** The provider waits only a few minutes for the code, and a firewall may drop the request. */
+/** Time limit for loading the package, because a firewall may drop the request. */
 const LOAD_MS = 5_000;
 
 /**
@@ -41,7 +41,8 @@ async function drawInTerminal(address: string): Promise<void> {
   if (isDumbTerminal()) return;
   const lines = (await pictureOf(address, "renderUnicodeCompact"))?.split("\n") ?? [];
   if (lines.length === 0 || (lines[0] ?? "").length > terminalColumns()) return;
-  // The blocks are the white parts. The colors are set, because some terminals are white already.
+  // The characters draw the white parts of the code. Both colors are set, because some terminals
+  // have a white background.
   const picture = lines.map((line) => `\u001b[97;40m${line}\u001b[0m\n`).join("");
   Deno.stdout.writeSync(new TextEncoder().encode(picture));
 }

@@ -38,15 +38,15 @@ const ENDED = {
   everywhere: "on all devices",
 } as const;
 
-/** Remaining time from which a token that cannot be refreshed is shown in amber. */
+/** A token that cannot be refreshed is shown in amber if it expires within this time. */
 const EXPIRES_SOON_SECONDS = 300;
 
 function toneOf(status: SessionStatus): Tone {
   const { state, canRefresh, notices } = status;
   if (state === "none") return "none";
   if (state === "expired" || state === "rejected") return "red";
-  // The warning PORTAL_TOKEN is ignored: it concerns every portal string, and amber would then not
-  // show that a token is about to expire.
+  // PORTAL_TOKEN is ignored: every portal string has this warning, so amber would no longer show
+  // that a token is about to expire.
   const needsAction = notices.some(({ level, code }) =>
     level === "warning" && code !== "PORTAL_TOKEN"
   );

@@ -20,7 +20,7 @@ export interface View {
   readonly link?: string | undefined;
 }
 
-/** The color of a view. `none` means that there is nothing to judge. */
+/** The color of a view. `none` means neither good nor bad. */
 export type Tone = "good" | "amber" | "red" | "none";
 
 /** A named line of a view. */

@@ -1,14 +1,14 @@
-/** Decides what the body of a response is to a download: the file, its rest, or neither. */
+/** Decides what the body of a response contains: the file, its rest, or neither. */
 import { encodingOf, lengthIn, NO_VERSION, type Version, versionOf } from "./version.ts";
 
-/** A body that is written. */
+/** A body that a download writes to disk. */
 export interface Body {
   /**
    * - `whole`: the file from its first byte to its last.
    * - `rest`: the bytes that follow those on disk, up to the last.
    */
   readonly kind: "whole" | "rest";
-  /** The version of the file, with what this response says about it. */
+  /** The version of the file, including new facts from this response. */
   readonly version: Version;
 }
 
@@ -17,15 +17,15 @@ export type Contents = Body | {
   /**
    * - `unusable`: the headers contradict each other, the request, or what is known of the file.
    * - `pending`: the API is still preparing the file.
-   * - `other`: a success, but not the file.
-   * - `refused`: not a success.
+   * - `other`: a 2xx response, but not the file.
+   * - `refused`: not a 2xx response.
    */
   readonly kind: "unusable" | "pending" | "other" | "refused";
 };
 
 /**
  * Reads the status and the headers of a response. Some servers and proxies ignore `If-Range`, or
- * send each file as a range, so everything that the response says must agree.
+ * send each file as a range, so all facts in the response must agree.
  *
  * @param size Number of bytes on disk. If it is not 0, the request asked for the rest.
  * @param known The version of these bytes.
@@ -40,7 +40,7 @@ export function contentsOf(response: Response, size: number, known: Version): Co
   const isPlain = encodingOf(response) === "";
   const version = isPlain ? versionOf(headers) : NO_VERSION;
   const range = headers.get("content-range") ?? "";
-  // Other units, such as the rows of a page, say nothing about the bytes.
+  // A `Content-Range` that counts rows, for example, says nothing about the bytes.
   if (status !== 206 && !/^bytes\b/i.test(range)) return { kind: "whole", version };
 
   // If a part of the range is missing, its number is NaN, and all comparisons fail.

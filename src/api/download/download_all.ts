@@ -119,7 +119,7 @@ export async function downloadItems(
   }
 }
 
-/** @throws {TypeError} If an option cannot be used for any item. */
+/** @throws {TypeError} If an option cannot be used. */
 function checkOptions(options: DownloadAllOptions): void {
   const { concurrency = DEFAULT_CONCURRENCY, idleTimeoutMs, ifExists } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
@@ -158,9 +158,9 @@ class Batch {
   }
 
   /**
-   * Saves one item. A failure of this item alone is a result.
+   * Saves one item. If the failure affects only this item, adds it to the results.
    *
-   * @throws An error that would affect the other items, too.
+   * @throws An error that would also affect the other items.
    */
   async save({ input, path }: Task): Promise<void> {
     const { signal } = this.group.end;
@@ -178,8 +178,8 @@ class Batch {
   }
 
   /**
-   * Returns a function that counts the bytes of one file: only those that this call downloads, not
-   * those of an earlier call, and nothing when the file starts over at byte zero.
+   * Returns a function that counts the bytes that this call downloads for one file. Bytes of an
+   * earlier call do not count. If the download starts over, the count stays as it is.
    */
   #counter(): (progress: DownloadProgress) => void {
     let before: number | undefined;

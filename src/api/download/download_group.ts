@@ -21,8 +21,8 @@ export class DownloadGroup {
   }
 
   /**
-   * Does the work once fewer than the maximum number of downloads use the network. Only the
-   * transfer is limited, so other downloads can open and finish their files in the meantime.
+   * Waits until another transfer may start, then does the work. Only transfers are limited, so
+   * other downloads can open and finish their files in the meantime.
    *
    * @param signal Ends the wait.
    */
@@ -62,7 +62,7 @@ export class DownloadGroup {
     }
   }
 
-  /** Ends the pause when all downloads have ended. */
+  /** Ends the pause. Called when all downloads have ended. */
   close(): void {
     this.#closed.abort();
   }

@@ -184,14 +184,14 @@ export class Part {
   }
 
   /**
-   * The path of the note. It is as long as the path of the part: if a path is too long, opening the
-   * part fails, and no request is sent.
+   * The path of the note. It is as long as the path of the part. If the paths are too long, opening
+   * the part fails before a request is sent.
    */
   get #note(): string {
     return this.place.part.replace(/part$/, "note");
   }
 
-  /** Reads the tag in the note. A link in a cloned project could make this call read any file. */
+  /** Reads the tag in the note. Ignores a link: in a cloned project, it could lead to any file. */
   #readNote(): string | undefined {
     try {
       const text = infoOf(this.#note)?.isFile ? Deno.readTextFileSync(this.#note) : "";

@@ -13,9 +13,9 @@ interface Reader {
 /**
  * Passes a body to `write()`, piece by piece.
  *
- * @param expected Expected length of the body. The body of a small file fits into a small buffer.
+ * @param expected Expected length of the body, so that a small file gets a small buffer.
  * @param wait Waits for the next piece.
- * @returns The `cause` that broke the body off; `undefined` if the body ended.
+ * @returns The `cause` if the body broke off; `undefined` if the body is complete.
  * @throws The error of `write()`.
  */
 export async function eachPiece(

@@ -1,4 +1,4 @@
-/** Refuses successes that are not the file: pages and other statuses. Decodes encoded files. */
+/** Refuses 2xx responses that are not the file, such as web pages. Decodes encoded files. */
 import { NOT_THE_API } from "../call_errors.ts";
 import type { CheckedCall } from "../checked_call.ts";
 import { fixOfStatus } from "../error_response.ts";
@@ -37,7 +37,7 @@ export async function refusePage(
   }, { text });
 }
 
-/** The error for a success that is not the file. */
+/** The error for a 2xx response that is not the file. */
 export async function notTheFile(call: CheckedCall, response: Response): Promise<ApiError> {
   const problem = "a response with this status is not the file, and was not saved";
   const text = await call.beginningOf(response);
@@ -45,8 +45,8 @@ export async function notTheFile(call: CheckedCall, response: Response): Promise
 }
 
 /**
- * The error for a 202. A POST, for example, is not repeated, because it could start the preparation
- * again.
+ * The error for a 202 after which the request is not repeated. Repeating a POST, for example, could
+ * start the preparation again.
  */
 export async function notReady(
   call: CheckedCall,
@@ -70,8 +70,9 @@ const FORMATS: Readonly<Record<string, CompressionFormat>> = {
 };
 
 /**
- * Returns the decoded body. The runtime decodes only what it has requested itself, but a download
- * requests the file without an encoding, because only then its length and ranges are known.
+ * Returns the decoded body. A download asks for a body without an encoding, because only then the
+ * length and the ranges are those of the file. If the API encodes the body nevertheless, the
+ * runtime does not decode it, so this function does.
  *
  * @throws {ApiError} `API_BODY` if the runtime does not know the encoding.
  */

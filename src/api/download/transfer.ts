@@ -50,12 +50,12 @@ interface Setback {
 }
 
 /**
- * Sends requests until a file is complete. An interrupted transfer is resumed as long as each
- * further request brings new data. Each request goes to the original address with a current token,
+ * Sends requests until a file is complete. An interrupted transfer is resumed as long as further
+ * requests bring new data. Each request goes to the original address with a current token,
  * so that the API can redirect it to a presigned address that is still valid.
  */
 export class Transfer {
-  /** Number of bytes of an earlier call; 0 once the file has started over. */
+  /** Number of bytes of an earlier call; 0 once the download has started over. */
   resumedFrom: number;
   /** Media type according to the API. */
   contentType: string | undefined;
@@ -102,7 +102,7 @@ export class Transfer {
   }
 
   /**
-   * Sends one request, and writes the body of its response if it is the file or its rest.
+   * Sends one request. If the response contains the file or its rest, writes the body.
    *
    * @returns `undefined` if the file is complete.
    */
@@ -133,7 +133,7 @@ export class Transfer {
     }
   }
 
-  /** The length and the ranges of an encoded response would not be those of the file. */
+  /** Asks for no encoding, because an encoded body has another length and other ranges. */
   #headers(): Headers {
     const { call: { request }, part: { size, version } } = this;
     const headers = new Headers(request.headers);
@@ -215,7 +215,7 @@ export class Transfer {
     const isStall = error instanceof Stalled;
     if (!isStall && !(error instanceof UnreachableError)) throw error;
     const { call, group } = this;
-    // The API itself did respond, with a redirect to the host that did not.
+    // The API did respond: with a redirect to the host that did not respond.
     if (call.sentTo !== call.request.address) group.hasResponse = true;
     const setback = setbackAfter(error, "no connection");
     const attempts = this.#fruitless + 1;

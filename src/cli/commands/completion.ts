@@ -1,8 +1,8 @@
 import { type Answer, type Command, type Given, GLOBAL } from "../command.ts";
 
 /**
- * Prints the completion script of a shell. The script completes the command, then words that begin
- * with a dash as the options of that command, and anything else as the name of a file.
+ * Prints the completion script of a shell. The script completes the first word as a command. After
+ * it, words that begin with a dash are completed as its options, and other words as file names.
  */
 export function runCompletion(
   commands: Readonly<Record<string, Command>>,

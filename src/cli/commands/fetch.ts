@@ -149,8 +149,8 @@ async function printPieces(
 }
 
 /**
- * Saves the response as a file. If a signal ends the process, the downloaded part is kept if the
- * next run can resume it.
+ * Saves the response as a file. After a signal, the downloaded part is kept only if the next run
+ * can resume it.
  */
 async function save(target: string, output: string, options: DownloadOptions): Promise<Answer> {
   using _ = cleanUpAtExit(stop);

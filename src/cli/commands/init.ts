@@ -110,7 +110,7 @@ interface Outcome {
  *
  * @param specified The file on the command line. Default: the one in `AUTH_ENV_FILE`.
  * @throws {UsageError} If the environment does not contain the user's folder.
- * @throws {ConfigError} `ENV_FILE` if the file was only found, and belongs to another user.
+ * @throws {ConfigError} `ENV_FILE` if the file was found by search and belongs to another user.
  */
 function fileToWrite(global: boolean, specified = environment(ENV_FILE_VARIABLE)): string {
   if (specified && !global) return specified;

@@ -39,7 +39,7 @@ async function started(flags: Readonly<Record<string, unknown>>) {
   try {
     return await startSandbox(options);
   } catch (error) {
-    // Only a port that cannot be opened has a cause.
+    // Only the error for a port that cannot be opened has a cause.
     if (flags.port !== undefined || !(error instanceof Error) || !error.cause) throw error;
     const ports = `${FIRST_PORT}, ${FIRST_PORT + 1} or ${FIRST_PORT + 2}`;
     await print(`Port ${ports} is in use, so the sandbox uses free ports.`);

@@ -21,7 +21,7 @@ export class QueryError extends Error {
 export interface ObservationPage {
   readonly station: string;
   readonly from: string;
-  /** Exclusive. */
+  /** End of the range, exclusive. */
   readonly to: string;
   readonly total: number;
   readonly page: number;

@@ -34,8 +34,7 @@ interface DeviceMetadata {
 }
 
 // Accepted lengths of a verifier. A verifier is a number below a 3072-bit prime, so it has 384
-// bytes. It has one more with the sign byte of Java's BigInteger, and fewer if it begins with
-// zeros.
+// bytes. Java's BigInteger adds a sign byte, and leading zeros may be missing.
 const VERIFIER_BYTES = { least: 376, most: 385 };
 const SALT_BYTES = { least: 16, most: 64 };
 

@@ -65,8 +65,8 @@ export class RefreshTokens {
   }
 
   /**
-   * Replaces a token. The lifetime of the new token also starts at the login. If the old token was
-   * already replaced and is in its grace period, its earlier successors stop working.
+   * Replaces a token. The lifetime of the new token also starts at the login. In the grace period,
+   * a token can be replaced again. Its earlier successors then stop working.
    */
   rotate(token: string, grant: Grant): string {
     const entry = this.#entries.get(token);

@@ -67,8 +67,8 @@ export class TokenIssuer {
   /** Number of the newest token. The `jti` of each token begins with the number of the token. */
   #count = 0;
   /**
-   * The API rejects all tokens up to this number, and the tokens of a `sub` up to the number in its
-   * entry of the map.
+   * The API rejects all tokens up to this number. The map has such a number for single users, by
+   * their `sub`.
    */
   #refusedUpTo = 0;
   #refusedUpToOf = new Map<string, number>();

@@ -6,7 +6,7 @@ interface Authenticator {
   readonly totp: TOTP;
   /** Whether the user has entered a code of this authenticator. */
   verified: boolean;
-  /** The latest step whose code was used. */
+  /** The latest step of 30 seconds whose code was used. */
   usedStep: number;
 }
 
@@ -31,8 +31,8 @@ export class Authenticators {
   }
 
   /**
-   * Returns a new secret for the user's authenticator, in base32. The secret replaces one that was
-   * never verified.
+   * Returns a new secret for the user's authenticator, in base32. It replaces an earlier secret
+   * that was not verified.
    */
   associate(account: Account): string {
     return this.#add(account, false).totp.secret.base32;

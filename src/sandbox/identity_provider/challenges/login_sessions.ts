@@ -28,8 +28,8 @@ const LIFETIME_MS = 180_000;
 const TRIES = 3;
 
 /**
- * The sessions of logins that still have challenges to pass. A session can be used for one accepted
- * answer.
+ * The sessions of logins that still have challenges to pass. A session ends when
+ * an answer is accepted.
  */
 export class LoginSessions {
   #entries = new Map<string, Entry>();

@@ -65,7 +65,7 @@ const WRONG: Record<string, readonly unknown[][]> = {
 for (const [name, calls] of Object.entries(WRONG)) {
   const takesOptions = !["authFetch", "parsePortalToken", "computeSecretHash"].includes(name);
 
-  Deno.test(`${name}() throws a TypeError without secrets for wrong arguments`, async () => {
+  Deno.test(`for wrong arguments, ${name}() throws a TypeError that contains no secret`, async () => {
     await using world = await signedIn();
     const loose: Record<string, Anything> = { ...mod, ...world.session };
     for (const values of calls) {
@@ -79,7 +79,7 @@ for (const [name, calls] of Object.entries(WRONG)) {
   });
 }
 
-Deno.test('the error of login("name", "password") says what login() takes', async () => {
+Deno.test('the error of login("name", "password") says that login() takes an object', async () => {
   await using world = portless();
   const loose = world.session.login as (...values: Anything[]) => Promise<unknown>;
   const { message } = await rejection(loose("ada", password));

@@ -96,7 +96,7 @@ Deno.test("a session that the provider ended leaves no token in the environment"
   });
 });
 
-Deno.test("between .env and environment, the token with the later iat wins, or the .env if equal", async () => {
+Deno.test("if .env and environment have different tokens, the later one is used; if equally old, that of the .env", async () => {
   const cases = [[-60, "file"], [0, "file"], [60, "environment"]] as const;
   for (const [offset, source] of cases) {
     await withDefault({ file: true }, {}, async (world) => {

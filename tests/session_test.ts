@@ -35,7 +35,7 @@ Deno.test("a session resumes from a .env that contains only a REFRESH_TOKEN", as
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("a session accepts a portal token in the .env exactly as it was copied", async () => {
+Deno.test("a session accepts a portal string in the .env exactly as it was copied", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(
     world.envFile,

@@ -117,7 +117,7 @@ Deno.test("50 calls that receive a 401 at the same time cause one refresh", asyn
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("authFetch() reuses the token of a refresh that ended before its own 401 arrived", async () => {
+Deno.test("a 401 causes no second refresh if another call has already refreshed the token", async () => {
   const late = Promise.withResolvers<void>();
   await using world = await signedIn({
     api: async (request, count) => {
@@ -191,7 +191,7 @@ Deno.test("the error for a header that cannot be sent does not quote the header"
   assertEquals(world.called, []);
 });
 
-Deno.test("a session keeps an access token that the API accepted last, even if the refresh is refused", async () => {
+Deno.test("a session keeps its access token after a refused refresh if the API accepted it in the latest call", async () => {
   await using world = await signedIn({
     api: ({ url }) => new Response("", { status: url.endsWith("/closed") ? 401 : 200 }),
   });

@@ -331,12 +331,12 @@ test(
 for (
   const [what, init, answer, times] of [
     ["six requests", {}, ACCEPTED, 6],
-    ["a POST, which it does not repeat", { method: "POST" }, ACCEPTED, 1],
-    ["a request to wait for more than five minutes", {}, "202 Accepted\r\nretry-after: 301", 1],
+    ["a single POST", { method: "POST" }, ACCEPTED, 1],
+    ["a Retry-After of more than five minutes", {}, "202 Accepted\r\nretry-after: 301", 1],
   ] as const
 ) {
   test(
-    `download() says that the API is still preparing the file after ${what}`,
+    `after ${what}, download() says that the API is still preparing the file`,
     { instead: () => answer },
     async ({ server, get, folder }) => {
       const error = await rejection(get({ init })) as ApiError;
@@ -509,7 +509,7 @@ const diskErrors: [what: string, error: Error, shown: RegExp][] = [
   ],
   ["a full disk", coded("ENOSPC", "Zu wenig Platz. (os error 112)"), /the disk is full/],
   [
-    "a file that is a mount",
+    "a file that is mounted",
     coded("EBUSY", "Belegt (os error 16)"),
     /mounted as a single file, which cannot be replaced; mount its folder instead/,
   ],

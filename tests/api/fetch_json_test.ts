@@ -73,18 +73,22 @@ const words: [string, () => Response, RegExp][] = [
     /400 \(\[\[/,
   ],
   [
-    "nothing of text in another charset",
+    "omitted if it is in another charset",
     () => new Response(latin1, { status: 400 }),
     /responded with 400; check/,
   ],
-  ["nothing of a binary file", answer(400, "PAR1\0\x01"), /responded with 400; check/],
+  ["omitted if it is a binary file", answer(400, "PAR1\0\x01"), /responded with 400; check/],
   [
-    "no title with bytes that are not text",
+    "a page without its title, which is not UTF-8",
     () => new Response(latin1Page, { status: 400 }),
     /responded with 400 \(an HTML page\); check/,
   ],
   ["text that is cut off within a character", answer(400, "€".repeat(30_000)), /400 \(€+…\)/],
-  ["a 401", answer(401, "no"), /401 \(no\); run login\(\{ force: true \}\), then try again/],
+  [
+    "the text of a 401",
+    answer(401, "no"),
+    /401 \(no\); run login\(\{ force: true \}\), then try again/,
+  ],
   [
     "the title of a page",
     answer(502, "<html><title>Bad gateway</title>"),
@@ -134,7 +138,7 @@ const fixes: [what: string, response: () => Response, fix: RegExp, input?: strin
     /^check the path$/,
   ],
   [
-    "an unknown path of AWS API Gateway, named in a header",
+    "an unknown path of AWS API Gateway, reported only in a header",
     answer(403, "", { "x-amzn-errortype": "MissingAuthenticationTokenException" }),
     /^check the path$/,
   ],
@@ -153,7 +157,7 @@ const fixes: [what: string, response: () => Response, fix: RegExp, input?: strin
   ],
 ];
 for (const [what, response, fix, input = "stations"] of fixes) {
-  Deno.test(`the fix of an ApiError is that for ${what}`, async () => {
+  Deno.test(`an ApiError says what to do about ${what}`, async () => {
     const session = { apiBaseUrl: "https://api.example/prod" };
     await using world = await signedIn({ session, api: response });
     const error = await rejection(world.session.fetchJson(input)) as ApiError;
@@ -239,7 +243,7 @@ const repeated: [what: string, echo: (token: string) => string, body: unknown][]
   ["in plain text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
   ["from a header or the query", () => "key-of-the-user, sig 1234567890", "[secret], sig [secret]"],
   [
-    "at the end of what an error contains",
+    "at the end of the first 64 KiB",
     (token) => "x".repeat(65_500) + token,
     "x".repeat(65_500) + "[secret]",
   ],
@@ -322,7 +326,7 @@ Deno.test("fetchJson() describes a page with a million unclosed tags without del
   assertMatch(message, /it is an HTML page, not JSON/);
 });
 
-Deno.test("the reason of a network error is not read from the name of the host", async () => {
+Deno.test("the name of the host does not affect the reason of a network error", async () => {
   const apiBaseUrl = "https://ssl-proxy.example";
   await using world = await signedIn({
     session: { apiBaseUrl },

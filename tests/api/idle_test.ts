@@ -138,7 +138,7 @@ Deno.test("idleTimeoutMs: 0 switches the idle timeout off", () =>
     assertEquals(timers.asked, []);
   }));
 
-Deno.test("an idle timeout that is too long for a timer switches it off", () => {
+Deno.test("an idleTimeoutMs that is too long for a timer switches the idle timeout off", () => {
   const longest = 2 ** 31 - 1;
   assertEquals([longest, longest + 1, Infinity].map((ms) => idleTimeout(ms)), [longest, 0, 0]);
 });

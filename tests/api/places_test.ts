@@ -127,7 +127,7 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       if (path.endsWith("note")) return;
       assertEquals([Deno.statSync(path).uid, Deno.readTextFileSync(path)], [1, "mine"]);
     }],
-    ["another name of a file", undefined, async (path, use) => {
+    ["a hard link", undefined, async (path, use) => {
       await Deno.writeTextFile(`${path}.2`, "mine");
       await Deno.link(`${path}.2`, path);
       await use();

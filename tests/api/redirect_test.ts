@@ -128,7 +128,7 @@ function losesTokenAt(path: string, status = 401) {
   };
 }
 
-Deno.test("a 401 after a redirect that cost the token is no rejection of the token", async () => {
+Deno.test("a 401 does not count against the token if a redirect has dropped the token", async () => {
   for (const renewable of [true, false]) {
     await using world = await signedIn({ api: losesTokenAt("/items") });
     const { session, sandbox } = world;
@@ -157,7 +157,7 @@ Deno.test("a 401 after a redirect that cost the token is no rejection of the tok
   }
 });
 
-Deno.test("a POST that the API redirects to http: recommends to correct the path", async () => {
+Deno.test("the error for a POST that is redirected to http: recommends checking the path", async () => {
   await using world = await signedIn({ api: losesTokenAt("/items") });
   const call = world.session.authFetch("/items", { method: "POST", body: "rows" });
   const { code, fix } = await rejection(call) as AuthError;
@@ -166,7 +166,7 @@ Deno.test("a POST that the API redirects to http: recommends to correct the path
   assertMatch(fix, /^check API_BASE_URL and the path: /);
 });
 
-Deno.test("a 401 or 403 of another host names the redirect, and recommends no login", async () => {
+Deno.test("if a redirect leads to a 401 or 403 of another host, the error names that host and recommends no login", async () => {
   for (const status of [401, 403]) {
     await using world = await signedIn({
       api: ({ url }) =>

@@ -72,7 +72,7 @@ const rests: [string, after: Validators, isSame: boolean][] = [
   ["another total", { ...one, "content-range": "bytes 5-10/11" }, false],
   ["a range beyond the total", { ...one, "content-range": "bytes 5-10/10" }, false],
   ["a range that ends early", { ...one, "content-range": "bytes 5-8/10" }, false],
-  ["a length that is not that of its range", { ...one, "content-length": "4" }, false],
+  ["a length that differs from its range", { ...one, "content-length": "4" }, false],
   ["no range that can be read", { ...one, "content-range": "bytes 5-/10" }, false],
   ["an unknown total", { ...one, "content-range": "bytes 5-9/*" }, false],
   ["a content-encoding", { ...one, "content-encoding": "gzip" }, false],
@@ -119,7 +119,7 @@ const firsts: [what: string, Response, outcome: string][] = [
   ["a 200 with a range of rows", sent(OLD, { "content-range": "items 0-9/500" }), OLD],
   ["a 200 with a range of some bytes", sent(half, { "content-range": "bytes 0-4/10" }), "BROKEN"],
   [
-    "a 200 with a length that is not that of its range",
+    "a 200 with a length that differs from its range",
     sent(half, { "content-range": "bytes 0-9/10", "content-length": "5" }),
     "BROKEN",
   ],
@@ -154,13 +154,13 @@ for (const [what, first, outcome] of firsts) {
     }));
 }
 
-Deno.test("the error of a contradiction names the headers that contradict each other", () =>
+Deno.test("the error for headers that contradict each other quotes these headers", () =>
   saving([sent(half, { "content-range": "bytes 0-4/10", "content-length": "5" })], async (all) => {
     const { message } = await rejection(all.get());
     assertMatch(message, /status 200, content-range bytes 0-4\/10, content-length 5\)/);
   }));
 
-Deno.test("download() discards a rest that is longer than its range", () => {
+Deno.test("download() discards the file if the rest is longer than its range", () => {
   const long = sent("567890", { ...one, "content-range": "bytes 5-9/10" }, 206);
   return saving([firstHalf(one), long], async ({ get, folder }) => {
     assertEquals((await rejection(get())).code, "DOWNLOAD_BROKEN");
@@ -168,7 +168,7 @@ Deno.test("download() discards a rest that is longer than its range", () => {
   });
 });
 
-Deno.test("download() compares the bytes of an earlier call with the digest that a rest brings", () => {
+Deno.test("download() checks the digest against the whole file, including the bytes of an earlier call", () => {
   const digest = `sha-256=:${createHash("sha256").update(OLD).digest("base64")}:`;
   const last = rest(OLD, HALF - 1, { ...one, "repr-digest": digest });
   return saving([firstHalf(one), no(), last], async ({ get, folder }) => {
@@ -180,7 +180,7 @@ Deno.test("download() compares the bytes of an earlier call with the digest that
   });
 });
 
-Deno.test("after a new start, the .note has the tag of the new version", () => {
+Deno.test("when download() starts over, it saves the new ETag in the .note", () => {
   const other = new Response(null, { status: 416 });
   const second = breaking(NEW.slice(0, HALF), { etag: `"2"`, "content-length": "10" });
   return saving([firstHalf(one), other, second, no()], async ({ get, folder }) => {

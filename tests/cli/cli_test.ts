@@ -49,7 +49,7 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     assertEquals(linesOf(envFile), world.variables);
   }));
 
-Deno.test("logout revokes the token, signs out all devices or sends nothing, as its options say", () =>
+Deno.test("the options of logout decide whether it revokes the token, signs out all devices or sends nothing", () =>
   inCliWorld(async ({ run, sandbox, signIn }) => {
     const cases: [string[], RegExp, string[]][] = [
       [[], /: on this computer and at the provider$/m, ["RevokeToken"]],
@@ -178,7 +178,7 @@ const foreignTexts: [command: string, bytes: Uint8Array][] = [
   ["fetch --list -", bytesOf("/v1/stations\n", "utf-16le")],
 ];
 
-Deno.test("text on standard input that is not UTF-8 is named as such, and nothing is sent", () =>
+Deno.test("a command refuses standard input that is not UTF-8, and sends nothing", () =>
   inCliWorld(async ({ run, sandbox, signIn, envFile }) => {
     await signIn();
     const before = await Deno.readTextFile(envFile);
@@ -247,7 +247,7 @@ const hopeless = [
   "PasswordResetRequiredException",
   "UserNotConfirmedException",
 ];
-Deno.test("a stored password that is refused ends a command with exit status 3", () =>
+Deno.test("a command ends with exit status 3 if the provider refuses the stored password", () =>
   inCliWorld(async ({ run, folder, sandbox, variables }) => {
     for (const args of [["login"], ["fetch", "/v1/stations"], ["token"]]) {
       const { code, stdout } = await run(args);

@@ -60,7 +60,7 @@ subject(NO_SHELL, "completion in shells", (test) => {
   });
 
   test({
-    ...needing(lacks.zsh, "zsh completes platform-auth with the function of its script"),
+    ...needing(lacks.zsh, "zsh completes platform-auth with the function in the completion script"),
     fn: async () => {
       const script = `autoload -U compinit && compinit -D -u; eval "$(cat)"
         print -r -- $_comps[platform-auth]`;

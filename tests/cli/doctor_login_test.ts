@@ -152,7 +152,7 @@ const REFUSALS: [status: number, authenticate: string, refused: boolean][] = [
   [403, "Bearer", false],
 ];
 
-Deno.test("if the API refuses a new token, doctor() shows the token's scopes and a text for support", async () => {
+Deno.test("if the API refuses a new token, doctor() shows the token's scopes and a text to send to support", async () => {
   for (const [status, authenticate, refused] of REFUSALS) {
     await using world = await signedIn({
       api: ({ headers }) =>

@@ -64,7 +64,7 @@ Deno.test("the settings check shows the source of each setting", () =>
     );
   }));
 
-Deno.test("missing settings are only a warning while a portal token is valid", async () => {
+Deno.test("missing settings are only a warning while a portal string is valid", async () => {
   const empty = { AUTH_URL: undefined, APP_CLIENT_ID: undefined, APP_CLIENT_SECRET: undefined };
   await withEnvironment({ ...NO_VARIABLES, ...empty, USER_POOL_ID: undefined }, async () => {
     const session = createSession({ envFile: false });

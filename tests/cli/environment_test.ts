@@ -44,7 +44,7 @@ Deno.test("fetch and token log in with the .env alone, and save the session ther
 
 const BY_HAND = "next: run platform-auth login\n";
 
-Deno.test("status says to log in, and why, if the commands fetch and token cannot log in by themselves", () =>
+Deno.test("if fetch and token cannot log in by themselves, status recommends a login and says why", () =>
   inCliWorld(async ({ run, folder, variables: { PASSWORD = "", USERNAME = "", ...others } }) => {
     await writeEnv(folder, others);
     assertStringIncludes((await run(["status"])).stdout, BY_HAND);
@@ -92,7 +92,7 @@ Deno.test("refresh needs only the settings and REFRESH_TOKEN in the environment"
     assertEquals([other.code, other.stderr, sandbox.requests.length], [0, "", sent]);
   }));
 
-Deno.test("refresh says why REFRESH_TOKEN is not sent to the hosts in a .env that was only found", () =>
+Deno.test("refresh says why REFRESH_TOKEN is not sent to the hosts in a .env that was found by search", () =>
   inCliWorld(async (world) => {
     const { run, folder, sandbox } = world;
     const { REFRESH_TOKEN = "", ...settings } = await withRefreshToken(world);
@@ -106,7 +106,7 @@ Deno.test("refresh says why REFRESH_TOKEN is not sent to the hosts in a .env tha
     assertEquals([trusted.code, trusted.stderr], [0, ""]);
   }));
 
-Deno.test("refresh asks for USERNAME if SECRET_HASH needs a name that nobody set", () =>
+Deno.test("the error of refresh recommends setting USERNAME if SECRET_HASH needs a user name", () =>
   inCliWorld(async (world) => {
     const { run, folder } = world;
     const lines = await withRefreshToken(world);
@@ -119,7 +119,7 @@ Deno.test("refresh asks for USERNAME if SECRET_HASH needs a name that nobody set
   }, { refreshSecretHash: "required" }));
 
 for (const missing of ["USER_POOL_ID", "APP_CLIENT_ID", "AUTH_URL"]) {
-  Deno.test(`refresh names ${missing} if only that is missing`, () =>
+  Deno.test(`the error of refresh names ${missing} if only that is missing`, () =>
     inCliWorld(async (world) => {
       const { [missing]: _, ...lines } = await withRefreshToken(world);
       await writeEnv(world.folder, lines);

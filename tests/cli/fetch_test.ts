@@ -148,7 +148,7 @@ for (const [status, said] of notFiles) {
 
 testNeeding(
   NO_SHELL,
-  "fetch refuses to save to a pipe and names --output -",
+  "fetch refuses to save to a pipe and recommends --output -",
   () =>
     inCliWorld(async ({ run, folder, signIn }) => {
       await signIn();

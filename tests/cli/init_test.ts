@@ -158,7 +158,7 @@ Deno.test("init without a terminal writes what it found, says what is missing, a
     assertEquals(settingsIn(desk), others);
   }));
 
-Deno.test("init suggests what a line of the .env was probably meant as", () =>
+Deno.test("init suggests the correct name for a misspelled setting in the .env", () =>
   atDesk(async (desk) => {
     await Deno.writeTextFile(desk.envFile, "APP_CLIENTSECRET=abc-1\n");
     const { code, stdout } = await desk.init(desk.replies["a reply without the secret"]);
@@ -185,7 +185,7 @@ Deno.test("init keeps the lines and values of a .env, and adds only missing sett
     assertEquals(await Deno.readTextFile(desk.envFile), text);
   }));
 
-Deno.test("init shows values that differ, but no secret and no part of an address that may be one", () =>
+Deno.test("init shows values that differ, but no secret and no query of an address", () =>
   atDesk(async (desk) => {
     const [other, key] = [crypto.randomUUID(), crypto.randomUUID()];
     // The client's id and secret are in each other's place.

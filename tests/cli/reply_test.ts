@@ -72,15 +72,21 @@ const forms: [what: string, reply: string, found: Record<string, string>][] = [
     { APP_CLIENT_ID: ID, AUTH_URL: AWS.authUrl },
   ],
   // In doubt, no value is better than a wrong one: init then prompts.
-  ["ignores a word instead of the secret", "Client secret: follows-by-text-message", {}],
+  [
+    "ignores a word that stands in place of the secret",
+    "Client secret: follows-by-text-message",
+    {},
+  ],
   [
     "ignores sentences",
     `The client id is ${ID}, and the token endpoint is ${API}.\nOur API: see ${API}`,
     {},
   ],
   ["ignores an address without https:", "Token endpoint: provider.example", {}],
-  ["reads a bare label of the endpoint", `Endpoint: ${AWS.authUrl}`, { AUTH_URL: AWS.authUrl }],
-  ["ignores an endpoint in an object of JSON", `{"api": {"endpoint": "${API}"}}`, {}],
+  ["reads the endpoint after the label Endpoint:", `Endpoint: ${AWS.authUrl}`, {
+    AUTH_URL: AWS.authUrl,
+  }],
+  ["ignores an endpoint inside a nested JSON object", `{"api": {"endpoint": "${API}"}}`, {}],
   ["chooses neither of two clients", `Test client id: ${ID}\nProduction client id: ${ID}2`, {}],
   ["ignores the address of a portal", "Log in to the portal: https://portal.example.com/api", {}],
 ];

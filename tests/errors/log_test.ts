@@ -204,7 +204,7 @@ Deno.test("a line of the log has the time, the name of the event and its fields"
   for (const [event, line] of LINES) assertEquals(lineOf(event, TIME), `${START} ${line}`);
 });
 
-Deno.test("AUTH_LOG turns on the log in the environment, but not in a .env", () =>
+Deno.test("AUTH_LOG works in the environment, but not in a .env", () =>
   inFolder(async (cwd) => {
     await using sandbox = await startSandbox();
     await writeEnv(cwd, { ...variablesOf(sandbox.settings), AUTH_LOG: "1" });

@@ -74,7 +74,7 @@ function assertCallersFrames(error: Error): void {
 }
 
 for (const name of ["refresh", "accessToken", "authFetch"] as const) {
-  Deno.test(`an error of ${name}() shows the frames of its caller, even after another call's refresh`, async () => {
+  Deno.test(`an error of ${name}() shows the frames of its caller, even if another call started the refresh`, async () => {
     await using world = await signedIn();
     world.clock.advance(3_600);
     world.sandbox.failures.push({ at: "token", ...refusal(), times: 10 });

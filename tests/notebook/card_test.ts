@@ -76,20 +76,20 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
   ],
   ["unknown expiry", { state: "unknown" }, GREEN, /● Signed in as ada.*unknown expiry/s],
   [
-    "portal token, valid for 20 minutes",
+    "portal string, valid for 20 minutes",
     { ...PORTAL, accessTokenExpiresAt: inMinutes(20) },
     GREEN,
     /valid for 20 min.*copy a new portal string/s,
   ],
   [
-    "portal token, valid for 4 minutes",
+    "portal string, valid for 4 minutes",
     { ...PORTAL, accessTokenExpiresAt: inMinutes(4) },
     AMBER,
     /for 4 min/,
   ],
   ["valid, with a warning", { notices: [CLOCK] }, AMBER, /^! warning: the clock is off → set it$/m],
   [
-    "portal token, with a warning that it ends soon",
+    "portal string, with a warning that it expires soon",
     { ...PORTAL, notices: [ENDS] },
     GREEN,
     /^! warning: it ends$/m,
@@ -102,7 +102,7 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     /◐ Signed in as ada.*expired 10 min ago.*the next call refreshes the token/s,
   ],
   ["expired", OVER, RED, /○ Session ended.*expired 10 min ago\n.*next: run login\(\)/s],
-  ["portal token, expired", { ...OVER, ...PORTAL }, RED, /copy a new portal string/],
+  ["portal string, expired", { ...OVER, ...PORTAL }, RED, /copy a new portal string/],
   [
     "rejected",
     { state: "rejected", canRefresh: false },
@@ -235,7 +235,7 @@ Deno.test("the card of downloadAll() shows the fix for each failure on a separat
   assertStringIncludes(words, "/v1/x → x.json: no network");
 });
 
-Deno.test("the card for a portal token links to the portal, and its text contains the address", () => {
+Deno.test("the card for a portal string links to the portal, and its text contains the address", () => {
   const portalUrl = 'https://portal.example/?a=1&b="2"';
   const soon = { ...ENDS, fix: `copy a new one at ${portalUrl} or log in` };
   for (const more of [{ state: "expired" }, { notices: [soon] }] as const) {

@@ -4,7 +4,7 @@ import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
 const FIX_PATH = new URL(import.meta.resolve("../../src/errors/advice.ts")).pathname;
 
-Deno.test("a front end chooses the words for calls in a status, a diagnosis and errors", () =>
+Deno.test("a front end decides how a status, a diagnosis and an error write a recommended call", () =>
   inFolder(async (cwd) => {
     const script = `
       import { createSession } from ${JSON.stringify(MOD_PATH)};

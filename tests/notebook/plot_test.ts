@@ -46,7 +46,7 @@ function legendIn({ html, pictures }: { html: string; pictures: string[] }): str
 
 const SCRIPTS = /<(?:script|style|link|svg)\b|\son\w+=/i;
 
-Deno.test("plot() draws a column of date texts as times, and adds a legend for colors", async () => {
+Deno.test("plot() draws a column of date strings on a time axis, and adds a legend for colors", async () => {
   const shown = await drawn({
     marks: (Plot) => Plot.lineY(ROWS, { x: "time", y: "temperatureC", stroke: "station" }),
   });
@@ -86,7 +86,7 @@ Deno.test("plot() shows title, legend and caption, both in HTML and as plain tex
   assertEquals(none.pictures.length, 1);
 });
 
-Deno.test("plot() reads dates in text, also in domains, intervals, bins and lists", async () => {
+Deno.test("plot() treats date strings as dates, also in domains, intervals, bins and lists", async () => {
   const days = Array.from({ length: 4 }, (_, at) => ({ day: `2025-07-0${at + 1}`, v: 1 }));
   const cases: [what: string, options: Omit<PlotOptions, "marks">, marks: PlotOptions["marks"]][] =
     [

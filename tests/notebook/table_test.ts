@@ -180,7 +180,7 @@ Deno.test("table() refuses wrong values and options, and says what to do", () =>
   }
 });
 
-Deno.test("check() of an exercise lists the exercises if their name is misspelled", () =>
+Deno.test("check() lists the names of the exercises if the given name is misspelled", () =>
   inFolder(async (cwd) => {
     const exercises = import.meta.resolve("../../notebooks/exercises/00.ts");
     const script = `

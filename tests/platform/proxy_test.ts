@@ -80,7 +80,7 @@ const faults: [
   ],
 ];
 for (const [what, address, response, says, fix] of faults) {
-  Deno.test(`an error of a request through ${what} shows what failed, and no password`, async () => {
+  Deno.test(`the error for ${what} shows what failed, but not the password`, async () => {
     await using proxy = startTcpCapture([response, response, response, response, response]);
     const { origin } = new URL(proxy.url);
     await inFolder(async (folder) => {

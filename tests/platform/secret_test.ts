@@ -35,7 +35,7 @@ const SECRETS = [
   "pw12",
 ];
 const FORMS: [string, (secret: string) => string][] = [
-  ["as it is", (secret) => secret],
+  ["in plain text", (secret) => secret],
   ["in JSON", (secret) => JSON.stringify(secret).slice(1, -1)],
   ["in a URL", (secret) => encodeURIComponent(secret.toWellFormed())],
   ["in a URL, with lower-case hex digits", (secret) => {

@@ -43,7 +43,7 @@ for (const [message, words, mayPass, isUnsent] of FAILURES) {
 }
 
 for (const host of ["127.0.0.1:8410", "localhost:8410", "[::1]:8410", "provider.example"]) {
-  Deno.test(`networkReason() for a refused connection to ${host} asks for the sandbox on loopback`, () => {
+  Deno.test(`networkReason() mentions the sandbox only for a loopback host (${host})`, () => {
     const error = new TypeError("Connection refused (os error 111)");
     const { fix = "" } = networkReason(error, new URL(`http://${host}/`));
     assertEquals(fix.includes("sandbox") && fix.includes(host), host !== "provider.example");

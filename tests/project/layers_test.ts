@@ -97,7 +97,7 @@ Deno.test("a file imports only from its own layer and those below", () => {
   assertEquals(upward, []);
 });
 
-Deno.test("the client, the sandbox and the demo import only these modules from each other", () => {
+Deno.test("the client, the sandbox and the demo import only listed modules from each other", () => {
   const crossings = all.filter(({ path, target = path }) => programOf(path) !== programOf(target))
     .map(({ path, target }) => `${path.replace(/^src\/demo\/.*/, "demo")} -> ${target}`);
   assertEquals([...new Set(crossings)].sort(), [

@@ -50,13 +50,13 @@ const rotating = (graceSeconds: number) => ({ rotateRefreshTokens: true, graceSe
 
 export const FAULT_CASES: readonly FaultCase[] = [
   { name: "connection refused", begin: () => {}, url: () => REFUSING },
-  planned("reset before the request is read", always("resetBefore")),
-  planned("reset once, then well", "resetBefore"),
-  planned("response lost once, then well", "resetAfterRequest"),
+  planned("connection reset before the request is read", always("resetBefore")),
+  planned("connection reset once", "resetBefore"),
+  planned("response lost once", "resetAfterRequest"),
   planned("connection closed without a response", always("closeAfterRequest")),
-  planned("connection closed in mid response", always("closeMidAnswer")),
-  planned("no response, ever", always("never"), { waitsAfter: "requests" }),
-  planned("request taken, no response, ever", always("neverAfterRequest"), {
+  planned("connection closed during the response", always("closeMidAnswer")),
+  planned("request never read", always("never"), { waitsAfter: "requests" }),
+  planned("request read, but no response", always("neverAfterRequest"), {
     waitsAfter: "judged",
   }),
   planned("response byte by byte, without end", always({ dripMs: 20 }), { waitsAfter: "judged" }),
@@ -71,19 +71,19 @@ export const FAULT_CASES: readonly FaultCase[] = [
       sandbox.failures.push({ ...failure, headers: { "retry-after": date } });
     },
   },
-  answered("503 without end", { status: 503 }),
-  answered("throttled by name at 400, without end", { status: 400, body: THROTTLED }),
-  answered("a company proxy's page at 200", {
+  answered("503 each time", { status: 503 }),
+  answered("400 with TooManyRequestsException each time", { status: 400, body: THROTTLED }),
+  answered("a company proxy's page with status 200", {
     status: 200,
     headers: { "content-type": "text/html" },
     body: PAGE,
   }),
-  answered("a company proxy's page at 403", {
+  answered("a company proxy's page with status 403", {
     status: 403,
     headers: { "content-type": "text/html" },
     body: PAGE,
   }),
-  answered("an empty response at 200", { status: 200, body: "" }),
+  answered("an empty response with status 200", { status: 200, body: "" }),
   {
     name: "a captive portal's redirect",
     begin({ sandbox }) {
@@ -92,14 +92,16 @@ export const FAULT_CASES: readonly FaultCase[] = [
     },
   },
   {
-    name: "no TLS where it should be",
+    name: "a server without TLS at an https: address",
     begin: () => {},
     url: ({ sandbox }) => sandbox.authUrl.replace("http:", "https:"),
   },
-  planned("rotation, response lost, within the grace", "resetAfterRequest", {
+  planned("rotated token lost with the response, grace period", "resetAfterRequest", {
     sandbox: rotating(60),
   }),
-  planned("rotation, response lost, no grace", "resetAfterRequest", { sandbox: rotating(0) }),
+  planned("rotated token lost with the response, no grace period", "resetAfterRequest", {
+    sandbox: rotating(0),
+  }),
 ];
 
 /** Starts a provider for a case. The fault starts with `begin()`. */

@@ -10,7 +10,7 @@ async function errorOf(call: Promise<unknown>): Promise<AuthError> {
   return await assertRejects(() => call, AuthError);
 }
 
-Deno.test("removing its device ends a session at the next refresh, and login() starts a new one", async () => {
+Deno.test("a session ends at the next refresh after its device is removed, and login() starts a new one", async () => {
   for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
     await using world = await signedIn({
       file: true,
@@ -81,7 +81,7 @@ Deno.test("an error hides a code of four or more characters that the provider re
   assertMatch(await shownOf("q7xz."), /OddException: no "\[secret\]", \[secret\]/);
 });
 
-Deno.test("a further step fails with UNEXPECTED_RESPONSE if no token, step or error comes back", async () => {
+Deno.test("a further step fails with UNEXPECTED_RESPONSE if its response has neither token, step nor error", async () => {
   for (const odd of [{}, { Status: "PENDING" }, { SecretCode: "no key!" }]) {
     const step = { ChallengeName: "SMS_MFA", Session: "session-of-twenty-letters" };
     const { session } = cannedSession({}, jsonAnswer(step), jsonAnswer(odd));
@@ -95,7 +95,7 @@ Deno.test("a further step fails with UNEXPECTED_RESPONSE if no token, step or er
   }
 });
 
-Deno.test("a host that ends in .amazonaws.com is spoken to in the words of AWS", async () => {
+Deno.test("requests to a host that ends in .amazonaws.com use the protocol names of AWS", async () => {
   const target = "AWSCognitoIdentityProviderService.InitiateAuth";
   const cases = [
     ["https://cognito-idp.eu-west-1.amazonaws.com", target],

@@ -15,7 +15,7 @@ function hashesSent(world: ReturnType<typeof portless>): (string | undefined)[] 
     .map((each) => each.parameters.SECRET_HASH);
 }
 
-Deno.test("login() hashes the e-mail that the user typed, and refresh() the provider's user name", async () => {
+Deno.test("login() hashes the e-mail address that the user set, but refresh() the provider's user name", async () => {
   await using world = portless({
     file: true,
     sandbox: { aliasSignIn: true, refreshSecretHash: "required" },

@@ -62,17 +62,17 @@ const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
   ["an empty body", text(""), /not complete JSON/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
-  ["a number as the refresh token", NUMBER, /RefreshToken must be visible ASCII/],
+  ["a refresh token that is a number", NUMBER, /RefreshToken must be visible ASCII/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
   ["the JSON value null", jsonAnswer(null), /without an error name/],
-  ["a number as the name of a challenge", NUMBERED, /neither tokens nor a challenge/],
+  ["a challenge name that is a number", NUMBERED, /neither tokens nor a challenge/],
   ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
   ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],
   ["a 404 in plain text", text("Not Found", 404), /not complete JSON/, 404],
 ];
 for (const [what, answer, seen, status = 200] of UNEXPECTED) {
-  Deno.test(`login() and refresh() reject ${what} as UNEXPECTED_RESPONSE`, async () => {
+  Deno.test(`login() and refresh() fail with UNEXPECTED_RESPONSE for ${what}`, async () => {
     const { session, asked } = cannedSession({}, answer);
     const login = await assertRejects(() => session.login(), ProviderError);
     const other = cannedSession({}, tokenAnswer(), answer);

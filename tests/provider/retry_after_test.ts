@@ -54,7 +54,7 @@ Deno.test("a Retry-After delays no call for more than 15 minutes", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a Retry-After delays calls after a reached quota, but not after a wrong password", async () => {
+Deno.test("a Retry-After delays later calls if a quota was exceeded, but not if the password was wrong", async () => {
   const headers = { "retry-after": "600" };
   const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
   const one = publicSession({}, quota);

@@ -20,7 +20,12 @@ const UNUSABLE: [what: string, url: string, key: string | undefined, message: Re
   ["an unescaped %", "redis://:Gehe1m%word@127.0.0.1", KEY, /write a literal % as %25/],
   ["a blank as the host", "redis://%20:1", KEY, /not an address/],
   ["an escaped % in the host", "redis://%25E0%25A4:1", KEY, /not an address/],
-  ["half a character as the user", "redis://%C3:%A9Gehe1m@127.0.0.1", KEY, /not an address/],
+  [
+    "a user name with half a UTF-8 character",
+    "redis://%C3:%A9Gehe1m@127.0.0.1",
+    KEY,
+    /not an address/,
+  ],
   ["a remote server without encryption", "redis://10.1.2.3", undefined, /AUTH_STORE_KEY/],
   ["a key that is too short", LOCAL, "c2hvcnQ", /make a key with openssl/],
   ["an empty key", LOCAL, "", /make a key with openssl/],
@@ -35,7 +40,7 @@ for (const [what, url, key, message] of UNUSABLE) {
   });
 }
 
-Deno.test("redisStore() accepts only times that a session accepts", async () => {
+Deno.test("redisStore() refuses a timeoutMs that a session would refuse", async () => {
   for (const timeoutMs of [0, 1.5, NaN, 3_600_001]) {
     const error = await rejection(Promise.try(() => redisStore(LOCAL, { timeoutMs })));
     assert(error instanceof TypeError);
@@ -83,7 +88,7 @@ for (const [what, line, address, fix] of PERMANENT) {
   });
 }
 
-redisTest("a server without memory can be read, and its error says so", async (server, open) => {
+redisTest("a server without memory serves reads, but refuses a lock", async (server, open) => {
   await server.tell("CONFIG SET maxmemory 1");
   assertEquals(await open().read(patient()), undefined);
   const error = await rejection(open().lock(brief()));
@@ -111,12 +116,12 @@ const OK = "+OK\r\n";
 const ODD_REPLIES: Record<string, [toScript: string, toOthers: string]> = {
   "a number": [":5\r\n", OK],
   "two words": [`*2\r\n${OK.repeat(2)}`, OK],
-  "deep lists": ["*1\r\n".repeat(50_000), OK],
-  "deep lists at once": ["*1\r\n".repeat(50_000), "*1\r\n".repeat(50_000)],
-  "no Redis protocol": ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"],
+  "deeply nested lists to a script": ["*1\r\n".repeat(50_000), OK],
+  "deeply nested lists to every command": ["*1\r\n".repeat(50_000), "*1\r\n".repeat(50_000)],
+  "HTTP": ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"],
 };
 for (const [what, [toScript, toOthers]] of Object.entries(ODD_REPLIES)) {
-  Deno.test(`a server that answers with ${what} is not a Redis server`, async () => {
+  Deno.test(`a server is not taken for Redis if it responds with ${what}`, async () => {
     let connections = 0;
     let enough = new AbortController();
     await using server = serveRaw(async (client) => {
@@ -158,7 +163,7 @@ const failing = (url: string) => `
     console.log(code, message);
   });`;
 
-Deno.test("the error names the missing permission, or the package that cannot be fetched", () =>
+Deno.test("the error of a store names the missing permission or the package that cannot be fetched", () =>
   inFolder(async (folder) => {
     const denied = await runScript(failing("rediss://store.example"), { cwd: folder });
     assertMatch(denied.stdout, /^PERMISSION .*--allow-net=store.example:6379 is missing/);

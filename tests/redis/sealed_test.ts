@@ -11,7 +11,7 @@ async function save(store: SessionStore, record: SessionRecord): Promise<void> {
   await lock.write(record, patient());
 }
 
-Deno.test("a sealed store contains no token, and returns the record with the same key", async () => {
+Deno.test("a sealed store contains no token in plain text, and the same key decrypts its record", async () => {
   const [plain, key] = [new Table(), newStoreKey()];
   assertEquals(await sealed(plain, key).read(patient()), undefined);
   await save(sealed(plain, key), TOKENS);
@@ -25,7 +25,7 @@ Deno.test("a sealed store contains no token, and returns the record with the sam
   assertEquals(first?.SEALED === plain.record?.SEALED, false, "no text is encrypted twice alike");
 });
 
-Deno.test("a sealed store tells a logout from lost data", async () => {
+Deno.test("a sealed store distinguishes a logout from lost data", async () => {
   const [plain, key] = [new Table(), newStoreKey()];
   await save(sealed(plain, key), {});
   assertEquals([plain.record, await sealed(plain, key).read(patient())], [{}, {}]);
@@ -69,7 +69,7 @@ Deno.test("a key works in both base64 alphabets", async () => {
   assertEquals(await sealed(plain, same).read(patient()), TOKENS);
 });
 
-redisTest("a key encrypts the record on the server", async (server, open) => {
+redisTest("with a key, the record on the server is encrypted", async (server, open) => {
   const key = newStoreKey();
   await save(open({ key }), TOKENS);
   assertMatch(await server.tell(`GET ${RECORD}`), /\{"SEALED":"[\w.-]+"\}/);

@@ -81,7 +81,7 @@ redisTest("20 stores have the lock in turn", async (_, open) => {
   assertEquals(Object.keys(await open().read(patient()) ?? {}).length, 20);
 });
 
-redisTest("a lock expires, and its holder then saves and releases nothing", async (_, open) => {
+redisTest("after its lock expires, a holder cannot save or release anything", async (_, open) => {
   const late = await open({ timeoutMs: 10 }).lock(patient());
   await using next = await open().lock(patient());
   assertEquals(await codeOf(late.write({ ACCESS_TOKEN: "late" }, patient())), "STORE_UNREACHABLE");
@@ -91,7 +91,7 @@ redisTest("a lock expires, and its holder then saves and releases nothing", asyn
   assertEquals(await open().read(patient()), { ACCESS_TOKEN: "next" });
 });
 
-redisTest("a lock whose reply is lost is released", async (server, open) => {
+redisTest("a lock is released if the reply to its request is lost", async (server, open) => {
   using wire = listenIn(server.port, isFlag);
   // This lock does not expire during the test.
   const store = redisStore(`redis://127.0.0.1:${wire.port}/0`, { timeoutMs: 3_600_000 });
@@ -100,14 +100,14 @@ redisTest("a lock whose reply is lost is released", async (server, open) => {
   await (await open().lock(patient()))[Symbol.asyncDispose]();
 });
 
-redisTest("a lock and a write whose replies are lost are repeated", async (server, open) => {
+redisTest("a lock request or a write is repeated if its reply is lost", async (server, open) => {
   let left = 2;
   using wire = listenIn(server.port, (reply) => isFlag(reply) && left-- > 0);
   await save(redisStore(`redis://127.0.0.1:${wire.port}/0`), { ACCESS_TOKEN: "saved" });
   assertEquals([left < 1, await open().read(patient())], [true, { ACCESS_TOKEN: "saved" }]);
 });
 
-redisTest("a signal that has aborted allows one more attempt", async (_, open) => {
+redisTest("lock() makes one attempt even if its signal is already aborted", async (_, open) => {
   // The attempt is brief, so a busy machine may need several.
   await until(async () => await codeOf(open().lock(AbortSignal.abort())) === "none");
 });
@@ -140,7 +140,7 @@ redisTest(
   false,
 );
 
-redisTest("the text of another program is a record without tokens", async (server, open) => {
+redisTest("a text of another program counts as a record without tokens", async (server, open) => {
   for (const text of ["text", "[]", "null", '{"ACCESS_TOKEN":5}', ""]) {
     await server.tell(`SET ${RECORD} ${JSON.stringify(text)}`);
     const { ACCESS_TOKEN, ...rest } = await open().read(patient()) ?? {};

@@ -73,7 +73,7 @@ function lockedBy(place: Place, fault: (lock: CheckedLock) => Partial<CheckedLoc
 const FAULTS: Readonly<
   Record<string, readonly [StoreRule, (place: Place, end: () => void) => Partial<CheckedStore>]>
 > = {
-  "returns a record before there is one": ["starts", (place) => ({
+  "returns a record before one was written": ["starts", (place) => ({
     read: () => Promise.resolve(place.record ?? {}),
   })],
   "drops unknown lines": ["keeps", (place) => ({
@@ -98,7 +98,7 @@ const FAULTS: Readonly<
     read: () => Promise.resolve(Object.keys(place.record ?? {}).length ? place.record : undefined),
   })],
   "has no lock": ["excludes", (place) => ({ lock: () => Promise.resolve(place.take()) })],
-  "has a lock for each program": ["excludes", (place) => {
+  "has a separate lock for each program": ["excludes", (place) => {
     const own = new Place();
     return {
       async lock(signal) {

@@ -43,7 +43,7 @@ Deno.test("a new APP_CLIENT_ID in the .env ends the session, even after doctor()
   }
 });
 
-Deno.test("login() replaces a portal token that the API rejected", async () => {
+Deno.test("login() replaces a portal string that the API rejected", async () => {
   await using world = portless();
   await world.session.login({ portalToken: await world.sandbox.portalToken() });
   world.sandbox.expireAccessTokens();
@@ -121,7 +121,7 @@ Deno.test("the ACCESS_TOKEN of another program in the .env is neither used nor r
   }
 });
 
-Deno.test("an ACCESS_TOKEN in the .env is used with a setting, an expiry or the platform's claims", async () => {
+Deno.test("an ACCESS_TOKEN in the .env is used if a setting, its expiry or its claims show that it is the platform's", async () => {
   const exp = 4_102_444_800;
   for (
     const text of [

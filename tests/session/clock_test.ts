@@ -27,7 +27,7 @@ for (const [seconds, warning] of OFFSETS) {
   });
 }
 
-Deno.test("with a fast clock, login() refuses a portal token until the clock is corrected", async () => {
+Deno.test("with a fast clock, login() refuses a portal string until the clock is corrected", async () => {
   await using world = portless();
   world.clock.jump(2 * HOUR);
   const portalToken = await world.sandbox.portalToken();

@@ -59,7 +59,7 @@ Deno.test("login() prompts for the password once more after a rejected one", asy
   assertEquals(world.logins(), 4);
 });
 
-Deno.test("after a rejected login, login() also prompts for the user name that was typed", async () => {
+Deno.test("after a rejection, login() prompts again for the user name if it was typed", async () => {
   await using world = portless();
   const password = world.options.password ?? "";
   const { prompt, asked } = answering("", "studnet", password, " student ", password);
@@ -79,26 +79,26 @@ Deno.test("the error of a rejected login says where user name and password came 
 });
 
 const oddValues: [what: string, value: string, said: RegExp | undefined][] = [
-  ["in quotes", '"Wrong-Password-1"', /; the password begins and ends with quotes, which/],
+  ["quotes around it", '"Wrong-Password-1"', /; the password begins and ends with quotes, which/],
   [
-    "in typographic quotes",
+    "typographic quotes around it",
     "“Wrong-Password-1”",
     /; the password begins and ends with quotes, which/,
   ],
   [
-    "with a zero-width space",
+    "a zero-width space",
     "Wrong\u200b-Password-1",
     /; the password contains an invisible char/,
   ],
-  ["with a no-break space", "Wrong-Password-1\u00a0", /; the password contains an invisible char/],
-  ["with a line break inside", "Wrong-\nPassword-1", /; the password contains an invisible char/],
-  ["with a blank at its end", "Wrong-Password-1 ", /; the password contains .* a blank at its/],
-  ["with a blank inside", "Wrong Password-1", undefined],
-  ["with one quote", 'Wrong-Password-1"', undefined],
+  ["a no-break space", "Wrong-Password-1\u00a0", /; the password contains an invisible char/],
+  ["a line break inside", "Wrong-\nPassword-1", /; the password contains an invisible char/],
+  ["a blank at its end", "Wrong-Password-1 ", /; the password contains .* a blank at its/],
+  ["a blank inside", "Wrong Password-1", undefined],
+  ["a single quote mark", 'Wrong-Password-1"', undefined],
 ];
 for (const [what, value, said] of oddValues) {
-  const says = said ? "says so" : "says nothing about it";
-  Deno.test(`the error of a refused password ${what} ${says}`, async () => {
+  const says = said ? "mentions" : "does not mention";
+  Deno.test(`the error of a refused password ${says} ${what}`, async () => {
     await using world = portless();
     // Failures are counted for each name, and after four there is no second prompt.
     const username = crypto.randomUUID();

@@ -322,7 +322,7 @@ Deno.test("a refresh whose lock expired adopts the login that was saved meanwhil
     assertEquals(await one.accessToken(), record?.ACCESS_TOKEN);
   }));
 
-Deno.test("a refresh whose lock expired saves its tokens, even over the refusal of those they replace", () =>
+Deno.test("a refresh whose lock expired saves its tokens, even if the old refresh token was refused meanwhile", () =>
   sharing(async ({ table, world, one, other }) => {
     for (const isRefused of [false, true]) {
       await one.login({ force: true });
@@ -351,7 +351,7 @@ Deno.test("a refresh whose lock expired does not undo a logout", () =>
     assertEquals(table.record, {});
   }));
 
-Deno.test("a refresh whose lock expired does not write under the lock of another call", () =>
+Deno.test("a refresh whose lock expired does not write while another call has the lock", () =>
   sharing(async ({ table, world, one, other }) => {
     await one.login();
     const { record } = table;
@@ -391,7 +391,7 @@ Deno.test("tokens are reported as saved only after the lock is released", () =>
     assertEquals(table.record?.ACCESS_TOKEN, await one.accessToken());
   }));
 
-Deno.test("a write whose reply is lost is a save", () =>
+Deno.test("a write counts as saved even if its reply is lost", () =>
   sharing(async ({ table, one, other }) => {
     table.onWritten = away;
     for (const save of [() => one.login(), () => one.refresh()]) {
@@ -404,7 +404,7 @@ Deno.test("a write whose reply is lost is a save", () =>
     assertEquals(table.record, {});
   }));
 
-Deno.test("a refresh whose write fails adopts what another process wrote", () =>
+Deno.test("a refresh that cannot write its tokens uses those that another process wrote", () =>
   sharing(async ({ table, world, one }) => {
     await one.login();
     const theirs = await otherRecord(world);
@@ -497,7 +497,7 @@ Deno.test("no refresh is sent if the store cannot be read under the lock", () =>
     assertEquals([await call(one), world.refreshes()], [200, 1]);
   }));
 
-Deno.test("a call that waits for the lock is served by tokens that its holder has saved", () =>
+Deno.test("a call that waits for the lock uses the tokens that the holder of the lock saves", () =>
   sharing(async ({ table, world, one, other }) => {
     await one.login();
     await other.login();
@@ -571,7 +571,7 @@ Deno.test("logout() revokes the tokens in the store even if it cannot get the lo
     }
   }));
 
-Deno.test("a refresh that waits for a login takes no lock if the login served it", () =>
+Deno.test("a refresh that waits for a login uses its tokens and takes no lock", () =>
   sharing(async ({ table, world, one }) => {
     await one.login();
     world.clock.advance(1);

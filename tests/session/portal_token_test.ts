@@ -16,7 +16,7 @@ const written: [string, string][] = [
   ["with a capital B", `Bearer ${BARE}`],
   ["as a whole header", `Authorization: bearer ${BARE}`],
   ["in double quotes", `"bearer ${BARE}"`],
-  ["with the token alone in quotes", `bearer "${BARE}"`],
+  ["with quotes around the token only", `bearer "${BARE}"`],
   ["in typographic quotes", `“bearer ${BARE}”`],
   ["followed by a line break", `bearer ${BARE}\r\n`],
   ["with a no-break space after bearer", `bearer\u00a0${BARE}`],

@@ -106,7 +106,7 @@ Deno.test("a refresh that takes longer than three seconds is ended by login() wi
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
 });
 
-Deno.test("a refresh that is ended by login() or logout() leaves no notice", async () => {
+Deno.test("a refresh that login() or logout() ends causes no notice", async () => {
   for (const end of ["login", "logout"] as const) {
     for (const isEarly of [true, false]) {
       using timeouts = heldTimeouts();

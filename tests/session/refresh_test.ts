@@ -36,7 +36,7 @@ Deno.test("a refresh keeps the refresh token if the response contains none", asy
   assertNotEquals(after.ACCESS_TOKEN_EXPIRES_AT, before.ACCESS_TOKEN_EXPIRES_AT);
 });
 
-Deno.test("a refresh may return a token that names the account in another way", async () => {
+Deno.test("a refresh accepts a token that lacks the user name of the login", async () => {
   const answers = [jwt({ username: "student", sub: "s-1" }), jwt({ sub: "s-1" }), "opaque-token"];
   await using world = await signedIn({
     provider: (_, count) => tokenAnswer({ ...TOKENS, AccessToken: answers[count - 1] }),
@@ -133,7 +133,7 @@ Deno.test("a call whose signal is already aborted sends nothing", async () => {
   assertEquals(world.session.status().state, "valid");
 });
 
-Deno.test("while a refresh holds the lock of the .env, its request has half of the time limit", async () => {
+Deno.test("the request of a refresh has only half the usual time limit if the session has a .env", async () => {
   const limits: Record<string, number> = {};
   for (const file of [true, false]) {
     const timeout = (ms: number) => (limits[`${file}`] = ms, new AbortController().signal);

@@ -69,7 +69,7 @@ Deno.test("the option token is not called between logout() and login()", async (
 
 for (
   const [by, code] of [["all callers", DOMException.ABORT_ERR], ["logout()", "NO_SESSION"], [
-    "the limit",
+    "the time limit",
     "TIMEOUT",
   ]]
 ) {
@@ -90,7 +90,7 @@ for (
     const errors = callers.map(({ signal }) => rejection(session.accessToken({ signal })));
     const signal = await started.promise;
     if (by === "logout()") await session.logout();
-    else if (by === "the limit") limit.abort();
+    else if (by === "the time limit") limit.abort();
     for (const [at, caller] of callers.entries()) {
       if (by === "all callers") caller.abort();
       assertEquals((await errors[at])?.code, code);

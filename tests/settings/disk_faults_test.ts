@@ -159,7 +159,7 @@ Deno.test("the next save recreates a deleted .env", async () => {
 
 const spoiled: [what: string, why: RegExp, spoil: (text: string) => Uint8Array][] = [
   [
-    "was saved as UTF-16",
+    "is in UTF-16",
     /it is not UTF-8 text; save it as UTF-8 in an editor/,
     () => new Uint8Array([0xff, 0xfe, 0x41, 0x00]),
   ],
@@ -361,11 +361,11 @@ function emptying(path: string, when: "now" | "save", fill: (reads: number) => v
 }
 
 const EDITORS = [
-  ["until an editor has written the new text", 30, "edited"],
-  ["for good", Infinity, "known"],
+  ["and then writes the new text", 30, "edited"],
+  ["and writes nothing", Infinity, "known"],
 ] as const;
 for (const [howLong, written, left] of EDITORS) {
-  Deno.test(`a refresh loses no setting if an editor has emptied the .env ${howLong}`, async () => {
+  Deno.test(`a refresh loses no setting if an editor empties the .env ${howLong}`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens: true } });
     const text = MINE + Deno.readTextFileSync(world.envFile) + "STATE=known\n";
     Deno.writeTextFileSync(world.envFile, text);

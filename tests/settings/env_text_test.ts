@@ -23,7 +23,7 @@ const cases: [string, string, Changes, string | RegExp][] = [
   ],
   ["keeps a byte order mark", "\ufeffA=1\nB=2\n", new Map([["A", "3"]]), "\ufeffA=3\nB=2\n"],
   [
-    "writes after a byte order mark, even before a value of blanks",
+    "writes after a byte order mark, even if the next line has a blank value",
     "\ufeffA= \n# later\n",
     TOKEN,
     "\ufeffACCESS_TOKEN=new\nA= \n# later\n",
@@ -36,7 +36,7 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "A=1\r\nACCESS_TOKEN=new\nB=2\r\n",
   ],
   [
-    "keeps the word export",
+    "keeps `export` before a key",
     "export  ACCESS_TOKEN=old\nA=1\n",
     TOKEN,
     "export ACCESS_TOKEN=new\nA=1\n",

@@ -39,7 +39,7 @@ const STATUS = `import { createSession, status } from ${JSON.stringify(MOD_PATH)
   const { envFile, clientId } = status();
   console.log(JSON.stringify([envFile, clientId, createSession().status().envFile]));`;
 
-Deno.test("the user's own file is used in a folder without a .env, but not by createSession()", () =>
+Deno.test("the global .env is used in a folder without a .env, but not by createSession()", () =>
   atHome(OWN, async ({ ownFile, run, work }) => {
     assertEquals(JSON.parse(await run(STATUS)), [ownFile, OWN.APP_CLIENT_ID, null]);
     assertEquals(namesIn(work), []);
@@ -51,7 +51,7 @@ Deno.test("the user's own file is used in a folder without a .env, but not by cr
     ]);
   }));
 
-Deno.test("the user's own file may set the hosts that receive a password from the environment", async () => {
+Deno.test("the global .env may set the hosts that receive a password from the environment", async () => {
   await using sandbox = await startSandbox();
   const { USERNAME, PASSWORD, ...others } = variablesOf(sandbox.settings);
   await atHome(others, async ({ ownFile, run, work }) => {
@@ -71,7 +71,7 @@ Deno.test("the user's own file may set the hosts that receive a password from th
   });
 });
 
-Deno.test("a script that may not read the user's own file ignores it without a prompt", () =>
+Deno.test("a script that may not read the global .env ignores it without a permission prompt", () =>
   atHome(OWN, async ({ run, work }) => {
     const script = `const looked = [];
       const { statSync } = Deno;
@@ -90,7 +90,7 @@ Deno.test("a script that may not read the user's own file ignores it without a p
     }
   }));
 
-Deno.test("a process that found no .env uses the user's own file once it exists", () =>
+Deno.test("a process that found no .env uses the global .env once it exists", () =>
   atHome(OWN, async ({ ownFile, run, work }) => {
     const script = `import { login, status } from ${JSON.stringify(MOD_PATH)};
       const file = ${JSON.stringify(ownFile)};
@@ -119,8 +119,8 @@ Deno.test("a process keeps using its .env while another program replaces that fi
     assertEquals(await run(script), `${normalize(`${work}/.env`)}\n`);
   }));
 
-subject(NOT_ON_WINDOWS, "the folder of the user's own file", (test) => {
-  test("the user's own file is in ~/.config if XDG_CONFIG_HOME is not an absolute path", () =>
+subject(NOT_ON_WINDOWS, "the folder of the global .env", (test) => {
+  test("the global .env is in ~/.config if XDG_CONFIG_HOME is not an absolute path", () =>
     atHome(OWN, async ({ config, ownFile, run }) => {
       const home = `${config}/..`;
       await Deno.rename(config, `${home}/.config`);
@@ -133,7 +133,7 @@ subject(NOT_ON_WINDOWS, "the folder of the user's own file", (test) => {
   test(
     needing(
       ROOT_ONLY,
-      "the user's own file is ignored with a warning if it belongs to another user",
+      "the global .env is ignored with a warning if it belongs to another user",
     ),
     () =>
       atHome(OWN, async ({ ownFile, run, work }) => {

@@ -33,7 +33,7 @@ Deno.test("every error about a portal string contains the address of the portal"
   }
 });
 
-Deno.test("each text with the address of the portal says if the .env sets it", async () => {
+Deno.test("each text with the address of the portal says that the .env sets it", async () => {
   await using world = portless({ file: true });
   const portalToken = await world.sandbox.portalToken();
   Deno.writeTextFileSync(world.envFile, `PORTAL_URL=${PORTAL}\n`);

@@ -11,7 +11,7 @@ Deno.test("an option of an earlier version causes INVALID_SETTING", () => {
   }
 });
 
-Deno.test("a variable of an earlier version ends a command, and an empty one does not", () =>
+Deno.test("a command fails if a variable of an earlier version is set and not empty", () =>
   inCliWorld(async ({ run }) => {
     for (const [name, instead] of [["AUTH_TOKEN_COMMAND", "ACCESS_TOKEN"]] as const) {
       const { code, stderr } = await run(["fetch", "/v1/whoami"], { env: { [name]: "x" } });

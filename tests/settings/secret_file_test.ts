@@ -75,7 +75,7 @@ for (const [what, make, words] of unusable) {
   );
 }
 
-Deno.test("a value in the environment and a file with a value contradict each other", async () => {
+Deno.test("a login is refused if both PASSWORD and PASSWORD_FILE are set", async () => {
   await using world = portless();
   await inFolder(async (folder) => {
     const PASSWORD_FILE = mount(folder, "password", "from-the-file");
@@ -126,7 +126,7 @@ Deno.test("PASSWORD_FILE in a .env is not read, but reported", async () => {
   });
 });
 
-Deno.test("a script needs the permission to read the secret's folder, and sends it to no planted host", async () => {
+Deno.test("a script needs the permission to read the secret's folder, and sends no secret to a planted host", async () => {
   await using sandbox = await startSandbox();
   const { PASSWORD = "", USERNAME = "", ...own } = variablesOf(sandbox.settings);
   await inFolder((secrets) =>

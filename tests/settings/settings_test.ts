@@ -76,7 +76,7 @@ Deno.test("a password is not sent with a user name from another source", async (
   });
 });
 
-Deno.test("the environment's password is not sent if a user name without a password differs", async () => {
+Deno.test("the environment's password is not sent if an option or the .env has another user name", async () => {
   await using world = portless();
   const { USERNAME: _, PASSWORD: __, ...lines } = variablesOf(world.sandbox.settings);
   const pair = { username: "grace", password: "Another-Password-1" };

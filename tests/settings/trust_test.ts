@@ -156,7 +156,7 @@ for (const secrets of SECRETS) {
   );
 }
 
-Deno.test("a child process uses its parent's token with the hosts that were in the .env, but no other token and no other hosts", () =>
+Deno.test("a child process sends its parent's token to the hosts that were in the .env, but no other token and to no other host", () =>
   inWorld(async ({ folder, own, run, token, sandbox }) => {
     await writeEnv(folder, own);
     const other = JSON.stringify((await sandbox.portalToken()).replace("bearer ", ""));

@@ -27,13 +27,13 @@ function framesOf(result: CellResult): string[] {
 
 const installed: [what: string, hasCommand: boolean, fix: RegExp, help: RegExp][] = [
   [
-    "the commands where they are installed",
+    "commands if they are installed",
     true,
     /platform-auth init, or platform-auth init --global/,
     /platform-auth explain NO_SESSION/,
   ],
   [
-    "a page of the docs without the command",
+    "a page of the docs if no command is installed",
     false,
     /docs\/settings\.md/,
     /docs\/troubleshooting\.md/,
@@ -41,7 +41,7 @@ const installed: [what: string, hasCommand: boolean, fix: RegExp, help: RegExp][
 ];
 for (const [what, hasCommand, fix, help] of installed) {
   kernelTest(
-    `an error without settings names the first cell of the notebook, and ${what}`,
+    `the error for missing settings recommends the first cell of the notebook, and ${what}`,
     () =>
       inFolder(async (cwd) => {
         const env = { NO_COLOR: "1", XDG_CONFIG_HOME: `${cwd}/config` };

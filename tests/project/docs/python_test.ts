@@ -284,7 +284,7 @@ subject(NO_SHELL, "Python", (register) => {
     );
   }
 
-  test("after a 401 that a refresh cannot help, a warning says why", "requests", async (world) => {
+  test("if no refresh is possible after a 401, a warning says why", "requests", async (world) => {
     await using api = rejecting();
     const text = await Deno.readTextFile(world.envFile);
     await Deno.writeTextFile(world.envFile, text.replace(/^REFRESH_TOKEN=.*\n/m, ""));
@@ -309,7 +309,7 @@ print(requests.get(API, auth=PlatformAuth(API)).status_code)`;
   }
 
   for (const [library, code] of AT_ONCE) {
-    test(`many calls of ${library} at once ask for one token`, library, async (world) => {
+    test(`parallel calls of ${library} ask for one token`, library, async (world) => {
       const names = { API: world.sandbox.apiUrl };
       const { stdout, stderr } = await world.python(withNames(code, names));
       assertEquals([stdout, stderr], ["{200}\n", ""]);
@@ -318,7 +318,7 @@ print(requests.get(API, auth=PlatformAuth(API)).status_code)`;
   }
 
   test(
-    "login() prompts for a portal string, which all objects then use",
+    "login() prompts for a portal string, which later calls use",
     "requests",
     async (world) => {
       const { ACCESS_TOKEN = "" } = linesOf(world.envFile);
@@ -341,7 +341,7 @@ ${FAILING.replace(/PlatformAuth.*/, "platform_auth.login()")}`);
     },
   );
 
-  test("PlatformAuth asks again a minute before the token expires", "requests", async (world) => {
+  test("PlatformAuth asks for another token a minute before expiry", "requests", async (world) => {
     const code = `import time
 auth = PlatformAuth(API)
 real = time.time
@@ -353,7 +353,7 @@ for minutes in (0, 28.5, 29.5):
     assertEquals([stdout, stderr], ["1\n1\n2\n", ""]);
   });
 
-  test("nothing shows the token of PlatformAuth", "requests", async (world) => {
+  test("neither PlatformAuth nor a traceback shows the token", "requests", async (world) => {
     const { code, stdout, stderr } = await world.python(
       withNames(SHOWING, { API: world.sandbox.apiUrl }),
     );

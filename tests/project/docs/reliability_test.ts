@@ -35,7 +35,7 @@ async function failuresIn(outage: { from: number; to: number }, chance: number):
 }
 
 for (const chance of [0, 0.99]) {
-  Deno.test(`a session in steady use survives two minutes without the provider, chance ${chance}`, async () => {
+  Deno.test(`calls every ten seconds succeed during two minutes without the provider (random: ${chance})`, async () => {
     for (let from = 1_500; from <= 1_800; from += 20) {
       assertEquals(await failuresIn({ from, to: from + 120 }, chance), 0, `from ${from}`);
     }

@@ -25,7 +25,7 @@ async function text(page: Page, selector: string): Promise<string> {
 }
 
 chromiumTest(
-  '"Copy Token" copies a portal token that login() accepts',
+  '"Copy Token" copies a portal string that login() accepts',
   async (browser) => {
     await using sandbox = await startSandbox();
     const { page, problems } = await openPage(browser);

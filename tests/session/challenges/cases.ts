@@ -85,7 +85,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [newPassword],
   },
   {
-    title: "a new password, accepted at the second attempt, and an attribute",
+    title: "a new password at the second attempt and an attribute",
     typedIn: ["terminal", "kernel"],
     user: { challenge: "NEW_PASSWORD_REQUIRED" },
     turns: [
@@ -117,7 +117,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [app],
   },
   {
-    title: "a choice, and the code by the chosen method",
+    title: "a choice of the method and a code by that method",
     typedIn: ["kernel"],
     user: { challenge: "SELECT_MFA_TYPE", phone, email },
     turns: [select("EMAIL_OTP", "1 SOFTWARE_TOKEN_MFA, 2 SMS_MFA, 3 EMAIL_OTP"), mail],

@@ -180,7 +180,7 @@ Deno.test("a login that is aborted while an answer is being sent changes nothing
   }
 });
 
-Deno.test("without an answer, login() asks for no key and says how to answer", async () => {
+Deno.test("if nobody can answer MFA_SETUP, login() requests no key and recommends onChallenge", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
   const { code, challenge, fix } = await stopped(world);
   assertEquals([code, challenge.name], ["CHALLENGE_REQUIRED", "MFA_SETUP"]);
@@ -197,7 +197,7 @@ Deno.test("login() ends with the error that onChallenge throws", async () => {
   assertEquals(world.sandbox.requests.map(({ operation }) => operation), ["InitiateAuth"]);
 });
 
-Deno.test("a login that replaces the password warns that PASSWORD is the old one", async () => {
+Deno.test("a login that replaces the password warns that PASSWORD still has the old one", async () => {
   const steps = ["EMAIL_OTP", "NEW_PASSWORD_REQUIRED"];
   for (const challenge of [steps, steps.toReversed()]) {
     await using world = worldOf({ ...BY_MAIL, challenge });

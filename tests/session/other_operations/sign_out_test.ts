@@ -136,7 +136,7 @@ Deno.test("logout({ everywhere: true }) signs out all devices, and first refresh
   }
 });
 
-Deno.test("logout({ everywhere: true }) ends its session even if the provider keeps the other sessions", async () => {
+Deno.test("logout({ everywhere: true }) ends its own session even if the provider refuses to end the others", async () => {
   await using at = await signedIn(({ flow }) =>
     flow === "RevokeToken"
       ? new Response("")
@@ -149,7 +149,7 @@ Deno.test("logout({ everywhere: true }) ends its session even if the provider ke
   assertEquals(signOuts(at).at(-1), ["RevokeToken", "refresh-2"]);
 });
 
-Deno.test("logout() without a refresh token or a session revokes nothing, and says so if it was to end all sessions", async () => {
+Deno.test("without a session, logout() revokes nothing, and logout({ everywhere: true }) says that other sessions remain", async () => {
   await using at = await signedIn(done);
   const portal = async (options: LogoutOptions) => {
     await at.session.login({ portalToken: await at.sandbox.portalToken() });

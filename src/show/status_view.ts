@@ -83,7 +83,7 @@ function placeText(status: SessionStatus): string {
   const place = store === undefined ? displayPath(envFile) : storeText(store);
   if (state !== "none" || canRefresh) return `kept in ${place}`;
   // `status()` does not read a store.
-  const mayBeKept = store === undefined ? "" : `, where each call looks for one`;
+  const mayBeKept = store === undefined ? "" : "; each call also looks for a session there";
   return fixText([{ call: "login" }, ` keeps it in ${place}${mayBeKept}`]);
 }
 

@@ -42,7 +42,9 @@ export async function run(
 ): Promise<Answer> {
   const settings = resolveSettings({ envFile: fileToWrite(global, envFile) }, true);
   const { envFile: file } = settings;
-  if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
+  if (file === undefined) {
+    throw new UsageError("init needs a .env that it can write", "specify one with --env-file");
+  }
   const problem = settings.file.problem ?? missingFilePermission(file);
   if (problem) throw problem;
 

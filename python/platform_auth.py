@@ -221,7 +221,7 @@ class PlatformAuth(_Auth):
         program = shutil.which("platform-auth", path=path)
         if program is None:
             return PlatformAuthError(
-                "Cannot find the command platform-auth; install it or, if a terminal finds it, add "
+                "Cannot find the command platform-auth; install it. If it works in a terminal, add "
                 "its folder to the PATH: os.environ['PATH'] += os.pathsep + '/its/folder'"
             ), []
         line = [program, *words, "--json"]

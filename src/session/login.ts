@@ -263,7 +263,7 @@ function doubtsAbout(
  */
 function credentialSources(settings: Settings): string {
   const places = {
-    option: "from an option",
+    option: "from the options",
     environment: "from the environment",
     file: `from ${displayPath(settings.envFile)}`,
     typed: "from the prompt",

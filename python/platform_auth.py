@@ -221,7 +221,7 @@ class PlatformAuth(_Auth):
         program = shutil.which("platform-auth", path=path)
         if program is None:
             return PlatformAuthError(
-                "Cannot find the command platform-auth; install it or, if a terminal finds it, add "
+                "Cannot find the command platform-auth; install it. If it works in a terminal, add "
                 "its folder to the PATH: os.environ['PATH'] += os.pathsep + '/its/folder'"
             ), []
         line = [program, *words, "--json"]
@@ -252,8 +252,8 @@ class PlatformAuth(_Auth):
         except (ValueError, TypeError, KeyError, AttributeError):
             pass  # the error must not lead to what was printed, as its cause would
         return PlatformAuthError(
-            f"{program} printed no token; it is another program or another version: write "
-            "platform_auth.py again, with platform-auth python"
+            f"{program} printed no token, so it is another program or another version; to "
+            "write this file again, run: platform-auth python > platform_auth.py"
         ), []
 
 
@@ -319,7 +319,7 @@ def _error_in(stderr: str, code: int) -> PlatformAuthError:
         return PlatformAuthError(message)
     return LoginNeeded(
         f"{message}. Do this in a terminal, because a notebook's cell cannot answer prompts. "
-        "Only a portal string can be entered here: platform_auth.login()"
+        "To log in here with a portal string, call platform_auth.login()"
     )
 
 

@@ -305,7 +305,7 @@ export class AccountSession implements Session {
     run("logout", given, async (signal, onApplied) => {
       const { everywhere = false, revoke = true } = given;
       if (everywhere && !revoke) {
-        throw typeError("logout() takes either everywhere: true or revoke: false");
+        throw typeError("logout() cannot take both everywhere: true and revoke: false");
       }
       const remote = everywhere ? "everywhere" : revoke ? "revoke" : "keep";
       const ended = await this.#engine.logout(remote, signal, onApplied);

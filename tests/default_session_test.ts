@@ -127,9 +127,9 @@ Deno.test("a foreign token in the environment is reported, but neither sent nor 
     [
       "of another account",
       (client) => jwt({ ...later, client_id: client, username: "grace" }),
-      /do not belong to the app client and the account of this session/,
+      /belong to another app client or account, so this session/,
     ],
-    ["of a code host", () => "ghp_0123456789abcdefghij", /do not belong to the app client/],
+    ["of a code host", () => "ghp_0123456789abcdefghij", /belong to another app client/],
   ];
   for (const [what, make, said] of foreign) {
     await withDefault({ file: true }, {}, async (world, options) => {

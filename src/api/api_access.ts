@@ -152,11 +152,11 @@ function whyRefused(url: URL, { base, settings }: ApiAccess): [why: string, fix:
       "remove the user name and password from the URL",
     ];
   }
-  const otherwise = "or use fetch() for addresses that need no token";
+  const otherwise = "for addresses that need no token, use fetch()";
   if (!isSafeTransport(url)) {
     return [
       " because the token is sent only over https:; http: is allowed only for localhost",
-      `use https:, ${otherwise}`,
+      `use https:; ${otherwise}`,
     ];
   }
   const { withheld } = settings.trust;
@@ -166,5 +166,5 @@ function whyRefused(url: URL, { base, settings }: ApiAccess): [why: string, fix:
   const first = base === undefined
     ? `set API_BASE_URL (apiBaseUrl) to ${url.origin} or add it`
     : `add ${url.origin}`;
-  return ["", `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins), ${otherwise}`];
+  return ["", `to allow it, ${first} to API_ALLOWED_ORIGINS (allowedOrigins); ${otherwise}`];
 }

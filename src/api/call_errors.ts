@@ -23,7 +23,7 @@ export const MAX_BYTES_READ: number = MAX_BODY_LENGTH + 16_384;
 const REQUEST_IDS = ["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-correlation-id"];
 
 export const NOT_THE_API =
-  "something in front of the API responded: check API_BASE_URL, the path and any proxy";
+  "something in front of the API responded, so check API_BASE_URL, the path and any proxy";
 
 const ASK_FOR_ACCESS =
   "try again; if it persists, check API_BASE_URL and the path, or ask the support channel of your subscription";
@@ -96,7 +96,7 @@ export class CallErrors {
     const { account, request } = this;
     const dropped = droppedPath(request.input, accessOf(account.settings));
     if (isUnknownPath(response, said) && dropped !== undefined) {
-      return `check the path: with a leading slash, a path starts at the host; without, it continues ${dropped}`;
+      return `check the path: with a leading slash, it replaces the path ${dropped} of API_BASE_URL; without one, it continues that path`;
     }
     // The server that responded has not seen the token, so a login or a permission would not help.
     if ([401, 403].includes(response.status) && detourOf(response)) {

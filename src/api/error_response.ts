@@ -74,12 +74,11 @@ export function fixOfStatus(response: Response, said: string, waitMs: number | u
     return ["run ", { call: "login", options: { force: true } }, ", then try again"];
   }
   if (status === 403) {
-    return "your account does not have this permission, and another login does not help: ask the support channel of " +
-      "your subscription";
+    return "ask the support channel of your subscription for this permission; another login does not help";
   }
   if (status === 431 || /header.* too large/i.test(said)) {
-    return "send fewer or shorter headers; if you set none, the token is too large for the API: ask the support " +
-      "channel of your subscription";
+    return "send fewer or shorter headers; if you set none, ask the support channel of your subscription, " +
+      "because the token is too large for the API";
   }
   if ([202, 429].includes(status) || status >= 500) return "try again in a few minutes";
   return "check the request";

@@ -73,7 +73,7 @@ function checkBody(body: unknown): void {
     (typeof body === "object" && body !== null && isPlainObject(body));
   if (!isData) return;
   throw typeError(
-    "A body must be text or bytes, not an object; write body: JSON.stringify(…), and the header content-type",
+    "A body must be text or bytes, not an object; pass body: JSON.stringify(…), and the header content-type: application/json",
   );
 }
 

@@ -25,7 +25,7 @@ export function notAFile(path: string): ConfigError {
   return cannotSave(path, "it is not a regular file", [
     {
       inProgram: "read the response with authFetch()",
-      inTerminal: "use --output - and redirect it there",
+      inTerminal: "use --output - and redirect the output to it",
     },
     ", or choose another file",
   ]);

@@ -21,7 +21,7 @@ export async function readList(list: string, folder: string): Promise<DownloadIt
     const file = name === "" ? nameIn(input) : inside(name);
     if (file === undefined) {
       throw new UsageError(
-        `Line ${at + 1} of ${where} points to a hidden file, or to no file in ${folder}`,
+        `Line ${at + 1} of ${where} has no file name, or one that is hidden or outside ${folder}`,
         "add the file after the address, such as /v1/stations stations.json",
       );
     }

@@ -81,7 +81,7 @@ function labeled(label: string, text: string): Finding[] {
   const isWord = /_(?:ID|SECRET)$/.test(name);
   if (name === "APP_CLIENT_SECRET" && value.toLowerCase() === "none") return [{ name, value: "" }];
   if (isWord && !/^$|\d/.test(value)) {
-    return [{ name, value, problem: "it has no digit, so it is probably a word of the sentence" }];
+    return [{ name, value, problem: "it has no digit, so it is probably a word of the text" }];
   }
   return findingOf(name, value);
 }

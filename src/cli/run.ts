@@ -20,7 +20,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
   auth: "leave out auth, as in platform-auth login",
   get: "use platform-auth fetch <path>",
   curl: "use platform-auth fetch <path>",
-  update: "npm install -g @platform-auth/cli@latest updates the npm package, git pull a clone",
+  update:
+    "npm install -g @platform-auth/cli@latest updates the npm package, and git pull updates a clone",
   version: "use platform-auth --version",
   config: "platform-auth init writes the settings into the .env",
   configure: "platform-auth init writes the settings into the .env",

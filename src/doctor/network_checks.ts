@@ -41,7 +41,7 @@ export const NETWORK_CHECKS: Checks = {
     if (Math.abs(seconds) <= MAX_SKEW_SECONDS) return ok("agrees with the provider's clock");
     const side = seconds > 0 ? "ahead of" : "behind";
     return warn(
-      `${Math.abs(seconds)} seconds ${side} the provider's`,
+      `${Math.abs(seconds)} seconds ${side} the provider's clock`,
       "correct this computer's clock",
     );
   },
@@ -73,9 +73,9 @@ export const NETWORK_CHECKS: Checks = {
       return fail(`the API rejects the token (status ${status}); ${scopes}`, fix);
     }
     if (isOk && api?.response?.ok === false) return ok("the API accepts the token");
-    const before = `${api?.response?.status} without it`;
+    const before = `${api?.response?.status} without`;
     return skip(
-      `not certain: GET ${href} returns status ${status}, and ${before}; try a path of the API`,
+      `not certain: GET ${href} returns status ${status} with the token and ${before}; try a path of the API`,
     );
   },
 };

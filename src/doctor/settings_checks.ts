@@ -58,7 +58,7 @@ export const SETTINGS_CHECKS: Checks = {
     });
     if (names.length === 0) return undefined;
     return warn(
-      `environment variables override different values in the .env: ${names.join(", ")}`,
+      `environment variables override the .env, which has other values: ${names.join(", ")}`,
       `unset ${names.join(" ")}, or remove these lines from the .env`,
     );
   },

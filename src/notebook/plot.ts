@@ -75,7 +75,7 @@ export async function plotBundle(options: PlotOptions): Promise<Bundle> {
   });
   const { Plot, document } = await drawing();
   const marks = [typeof given === "function" ? given(Plot) : given].flat(Infinity);
-  if (!marks.every(isMark)) throw noMarks(", and one of these is not a mark");
+  if (!marks.every(isMark)) throw noMarks("; one of these is not a mark");
   const figure = Plot.plot({
     ...DEFAULTS,
     ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, withDates(value)])),
@@ -114,8 +114,8 @@ function isMark(mark: unknown): mark is Mark | null | undefined {
 
 function noMarks(which: string): TypeError {
   return typeError(
-    `plot() takes options with marks${which}, such as plot({ marks: (Plot) => ` +
-      'Plot.dot(rows, { x: "time", y: "value" }) })',
+    "plot() takes options with marks, such as plot({ marks: (Plot) => " +
+      `Plot.dot(rows, { x: "time", y: "value" }) })${which}`,
   );
 }
 

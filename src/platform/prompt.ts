@@ -79,7 +79,7 @@ export class Questions {
     const answer = this.canAsk ? await this.ask(message, options) : null;
     if (answer !== null && answer.trim() !== "") return answer;
     const problem = answer === null
-      ? "Cannot log in: this front end cannot prompt, or the prompt was canceled"
+      ? "Cannot log in: no prompt is possible here, or the prompt was canceled"
       : "Cannot log in: nothing was entered, which cancels the login";
     const again = answer !== null && this.isInNotebook;
     throw new ConfigError("PROMPT_UNAVAILABLE", problem, again ? "run the cell again" : next);

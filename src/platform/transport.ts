@@ -126,7 +126,7 @@ export function networkReason(error: unknown, url?: URL): NetworkReason {
   const words = known?.words ?? "the request failed";
   const isLocal = known === REFUSED && url !== undefined && isLoopback(url.hostname);
   const fix = isLocal
-    ? `check whether the sandbox, or what else you run on ${url.host}, is still running`
+    ? `check whether the server on ${url.host}, such as the sandbox, is still running`
     : known?.fix;
   const proxy = known?.orProxy && url?.protocol === "https:" && HTTPS_PROXIES.find(environment);
   return {

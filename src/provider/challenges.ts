@@ -121,7 +121,7 @@ export function checkAnswers(
     );
     // A misplaced secret may be among the unknown names, so these names are not quoted.
     throw typeError(
-      `onChallenge must return { ${wanted.join(", ")} }, each a string, and nothing else`,
+      `onChallenge must return an object with exactly these strings: ${wanted.join(", ")}`,
     );
   }
   return Object.fromEntries(answers.map(({ name, answer }) => [name, answer]));

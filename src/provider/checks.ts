@@ -118,7 +118,7 @@ function address(example: string) {
 }
 
 function visibleWord() {
-  const problem = "must be visible ASCII without spaces";
+  const problem = "must be a text of visible ASCII characters";
   return z.string(problem).check(z.regex(VISIBLE_ASCII, problem));
 }
 

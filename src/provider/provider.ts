@@ -175,8 +175,9 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
   };
 }
 
-const BY_SUPPORT = "your subscription's support channel gives you the app client id, its secret " +
-  "and the user pool id: open a ticket";
+const BY_SUPPORT =
+  "ask the support channel of your subscription for the app client id, its secret " +
+  "and the user pool id";
 
 /** The variables that can set a missing setting. */
 function namesOf(name: SettingName, settings: Settings): string {

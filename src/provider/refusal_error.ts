@@ -42,7 +42,7 @@ export function refusalError(
   const tried = attempts > 1 ? `, after ${attempts} attempts` : "";
   const parts = [`${cannot}: ${problem} (${refused.seen}${tried})`];
   if (retryAfterSeconds !== undefined) {
-    parts.push(`the provider asks to wait ${counted(retryAfterSeconds, "second")}`);
+    parts.push(`the provider asks you to wait ${counted(retryAfterSeconds, "second")}`);
   }
   const { status, providerCode, requestId, cause } = refused;
   const steps = [fix, doubts.map((each) => `; ${each}`)].flat(2);

@@ -67,7 +67,7 @@ export const REFUSALS: readonly Refusal[] = [
     code: "THROTTLED",
     repeatable: false,
     advice: {
-      problem: "the provider has reached its limit of e-mails with codes for today",
+      problem: "the provider cannot send more e-mails with codes today",
       fix: WITHOUT_SENT_CODE,
     },
   },
@@ -132,8 +132,8 @@ export const REFUSALS: readonly Refusal[] = [
     code: "REFRESH_REJECTED",
     isFinal: true,
     advice: {
-      problem: "the refresh token was already used, and the token that replaced it is in another " +
-        "program or was lost",
+      problem:
+        "the refresh token was already used; another program has the new one, or it was lost",
       fix: ["let all programs of this account use the same .env, and run ", LOGIN_AGAIN],
     },
   },
@@ -190,18 +190,18 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
     fix: [
       "wait up to 15 minutes, then run ",
       LOGIN,
-      " again with the right password; earlier attempts are refused, too, but do not extend " +
-      "the wait",
+      " again with the right password; attempts during the wait are refused, but do not extend it",
     ],
   },
   SECRET_HASH_REJECTED: {
     problem: "the provider rejected SECRET_HASH, or requires one",
     fix: "check APP_CLIENT_SECRET and APP_CLIENT_ID; if both worked before, the secret was " +
-      `replaced: ask ${SUPPORT} for the new one`,
+      `replaced, so ask ${SUPPORT} for the new one`,
   },
   CLIENT_UNKNOWN: {
     problem: "the provider does not know this app client",
-    fix: "check APP_CLIENT_ID and USER_POOL_ID, and that AUTH_URL is the one of your region",
+    fix:
+      "check APP_CLIENT_ID and USER_POOL_ID, and whether AUTH_URL is the address for your region",
   },
   FLOW_DISABLED: {
     problem: "the app client does not allow this way to sign in",
@@ -221,7 +221,7 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   USER_NOT_CONFIRMED: {
     problem: "the account is not confirmed yet",
-    fix: ["open the link or enter the code in the invitation, then run ", LOGIN, " again"],
+    fix: ["open the link in the invitation or enter its code, then run ", LOGIN, " again"],
   },
   BLOCKED: {
     problem: "a security check of the provider blocked the request; the password may be right",
@@ -235,10 +235,10 @@ export const MEANINGS: Readonly<Record<ProviderErrorCode | "REFRESH_REJECTED", A
   },
   REJECTED: {
     problem: "the provider rejected the request",
-    fix: "compare your settings with the support channel's reply",
+    fix: "compare your settings with those that the support channel sent you",
   },
   UNEXPECTED_RESPONSE: {
-    problem: "the response is not one of a token endpoint",
+    problem: "the response is not what a token endpoint sends",
     fix: "check AUTH_URL, and whether the response came from a proxy or a login page",
   },
   UNREACHABLE: {

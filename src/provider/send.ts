@@ -97,7 +97,7 @@ function whyNotSent(
   if (limitMs <= 0) return refused("TIMEOUT", "the time limit had passed");
   const heldMs = hold?.leftMs(world) ?? 0;
   if (heldMs <= 0) return undefined;
-  const throttled = refused("THROTTLED", `${url.host} asked for a pause that has not passed yet`);
+  const throttled = refused("THROTTLED", `${url.host} asked for a pause that has not ended yet`);
   return { ...throttled, retryAfterSeconds: Math.ceil(heldMs / 1_000) };
 }
 

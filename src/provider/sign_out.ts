@@ -52,7 +52,7 @@ export async function endAtProvider(
   // An access token cannot be revoked: it stays valid until it expires.
   const sessions = newestOfEach(held).filter((tokens) => everywhere || isRenewable(tokens));
   if (sessions.length === 0) {
-    const none = "not on other devices: the request needs a token, and none is left";
+    const none = "not on other devices, because the request needs a token and none is left";
     return { ended: "here", problem: everywhere ? none : undefined };
   }
   try {

@@ -122,7 +122,7 @@ export async function requestRefresh(
 function adviceWithout(names: Names, { clientSecret }: Provider): Refused["advice"] {
   if (clientSecret === undefined || Object.values(names).some(Boolean)) return undefined;
   return {
-    problem: "the provider requires SECRET_HASH, which contains the user name",
+    problem: "the provider requires SECRET_HASH, which is computed from the user name",
     fix: `set ${VARIABLES.username} to the user name of this session`,
   };
 }

@@ -88,7 +88,7 @@ export async function run(
   client.on("connect", connected.resolve);
   // Without a listener, an error would end the process.
   client.on("error", failed.reject);
-  const tooLate = () => new Unreachable("it did not respond in time");
+  const tooLate = () => new Unreachable("the server did not respond in time");
   const limits = signal.aborted
     ? [AbortSignal.timeout(BRIEF_MS)]
     : [AbortSignal.timeout(ANSWER_MS), signal];
@@ -125,25 +125,26 @@ interface KnownError {
   readonly isPermanent?: true;
 }
 
-const NO_WRITES = "it accepts no writes at the moment";
+const NO_WRITES = "the server accepts no writes at the moment";
 
 const KNOWN: readonly KnownError[] = [
   {
     pattern: /WRONGPASS|NOAUTH|ERR AUTH|unauthenticated/,
-    problem: "it does not accept the user or the password in its address",
-    fix: "correct the user and the password in AUTH_STORE, and try again",
+    problem: "the server does not accept the user name or the password in AUTH_STORE",
+    fix: "correct both and try again",
     isPermanent: true,
   },
   {
     pattern: /NOPERM|user executing the script/,
-    problem: "it does not allow the user in AUTH_STORE to run a command that a session needs",
+    problem:
+      "the server does not allow the user in AUTH_STORE to run a command that a session needs",
     fix: "grant this user the commands listed in docs/clusters.md, and try again",
     isPermanent: true,
   },
   {
     pattern: /ERR DB index/,
-    problem: "it has no database with the number in AUTH_STORE",
-    fix: "correct the number at the end of AUTH_STORE, such as /0, and try again",
+    problem: "the server has no database with the number in AUTH_STORE",
+    fix: "correct the number after the port, such as 0 in host:6379/0, and try again",
     isPermanent: true,
   },
   {
@@ -155,7 +156,7 @@ const KNOWN: readonly KnownError[] = [
   {
     pattern: /READONLY|MASTERDOWN/,
     problem: NO_WRITES,
-    fix: "set AUTH_STORE to the primary, not a replica, and try again",
+    fix: "set AUTH_STORE to the primary server instead of a replica, and try again",
   },
   {
     pattern: /OOM|MISCONF|LOADING/,
@@ -197,5 +198,5 @@ function unreachable(error: unknown, keys: readonly string[]): Unreachable {
     const details = { ...known, fix: typeof fix === "function" ? fix(keys) : fix };
     return new Unreachable(known.problem, details);
   }
-  return new Unreachable(`it returned the error ${name}`, { fix: CHECK_SERVER });
+  return new Unreachable(`the server returned the error ${name}`, { fix: CHECK_SERVER });
 }

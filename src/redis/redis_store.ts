@@ -122,7 +122,7 @@ class RedisStore implements SessionStore {
         const words = [owner, JSON.stringify(record), `${KEEP_MS}`];
         if (await this.#repeat(WRITE, words, signal) === 0) {
           const lost = "the lock expired before the session was saved";
-          throw this.#error(lost, "try again, with a longer AUTH_TIMEOUT_MS if this happens often");
+          throw this.#error(lost, "try again; if this happens often, increase AUTH_TIMEOUT_MS");
         }
       },
       [Symbol.asyncDispose]: () => this.#release(owner, timeout(RELEASE_MS)),

@@ -190,7 +190,7 @@ function challengesOf(user: NewUser, byDefault: readonly string[]): readonly str
   for (const [name, field] of [["EMAIL", "email"], ["SMS", "phone"]] as const) {
     const step = own.find((each) => each.startsWith(`${name}_`));
     if (step !== undefined && user[field] === undefined) {
-      throw new TypeError(`Cannot add the user: ${step} sends a code; add "${field}"`);
+      throw new TypeError(`Cannot add the user: ${step} sends a code, so add "${field}"`);
     }
   }
   const first = "NEW_PASSWORD_REQUIRED";

@@ -94,7 +94,7 @@ const RULES: Readonly<Record<StoreRule, readonly [rule: string, fix: string]>> =
   ],
   loses: [
     "write() must reject if its lock was released, and must change nothing",
-    "check in the same step that stores the record that the lock is still held",
+    "in one step, check that the lock is still held and store the record",
   ],
 };
 

@@ -84,6 +84,6 @@ USERNAME and PASSWORD also work in the portal.`;
 
 ${settings}
 
-${further}Ctrl+C stops the sandbox; its tokens stop working.
+${further}Ctrl+C stops the sandbox. Its tokens then stop working.
 `;
 }

@@ -110,7 +110,10 @@ const isWhole = (least: number, most: number) => (value: unknown) =>
 const FIELDS: Record<keyof Failure, [accepts: (value: unknown) => boolean, must: string]> = {
   at: [isOneOf("token", "api"), '"token" or "api"'],
   status: [isWhole(200, 599), "a whole number from 200 to 599"],
-  headers: [(value) => new Headers(value as HeadersInit) !== undefined, "headers"],
+  headers: [
+    (value) => new Headers(value as HeadersInit) !== undefined,
+    "an object of valid HTTP headers",
+  ],
   body: [(value) => typeof value === "string", "a string"],
   drop: [isOneOf("before", "during"), '"before" or "during"'],
   delayMs: [isNumber(0, 600_000), "0 to 600000"],
@@ -139,7 +142,9 @@ export function checkFailure(failure: Failure): Failure {
   }
   const { status, body, headers, drop, delayMs } = failure;
   const responds = status !== undefined || body !== undefined;
-  if (drop !== undefined && responds) fail('"drop" loses the response: omit "status" and "body"');
+  if (drop !== undefined && responds) {
+    fail('"drop" loses the response, so omit "status" and "body"');
+  }
   if (headers !== undefined && !responds) fail('"headers" needs "status" or "body"');
   if (!responds && drop === undefined && delayMs === undefined) {
     fail('set "status", "body", "drop" or "delayMs"');

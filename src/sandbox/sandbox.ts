@@ -162,7 +162,7 @@ export function createSandbox(options: SandboxOptions = {}, origins: Origins = N
       const { origin } = new URL(request.url);
       const system = systems[origin];
       if (system === undefined) {
-        throw new TypeError(`Cannot serve the request: no system of the sandbox is at ${origin}`);
+        throw new TypeError(`Cannot serve the request: ${origin} is not an address of the sandbox`);
       }
       const response = await system(request, signal);
       request.signal.throwIfAborted();

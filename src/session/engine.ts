@@ -511,7 +511,7 @@ export class Engine implements Heart {
       // failure.
       if (lastAppliedOrder !== this.lastAppliedOrder) return left;
       this.cooldowns = afterEarlyFailure(this.cooldowns, world);
-      const problem = `the access token is still valid, but: ${error.problem}`;
+      const problem = `${error.problem}; the access token is still valid`;
       this.notices.set({ REFRESH_FAILED: { problem, fix: error.fix } });
       return left;
     }
@@ -540,7 +540,7 @@ export class Engine implements Heart {
 function endedByLogin(): AuthError {
   return new ProviderError(
     "TIMEOUT",
-    "Cannot refresh the session: a login ended the refresh, which took longer than 3 seconds",
+    "Cannot refresh the session: a login ended this refresh, because it took longer than 3 seconds",
     "try again once the login has ended",
   );
 }

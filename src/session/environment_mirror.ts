@@ -99,8 +99,8 @@ function tokensInEnvironment(
   if (!isOfAnother(own.claims, clientId, kept?.claims)) return { own };
   return {
     note: {
-      problem: "the tokens in the environment do not belong to the app client and the account of " +
-        "this session, so they are neither used nor replaced",
+      problem: "the tokens in the environment belong to another app client or account, so this " +
+        "session neither uses nor replaces them",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
   };

@@ -69,7 +69,7 @@ export function checkLoginOptions(options: LoginOptions): void {
   const byPortal = !byName && (strategy === undefined || ["auto", "portal"].includes(strategy));
   if (portalToken !== undefined && !byPortal) {
     throw typeError(
-      "login() takes either portalToken or username and password, and a matching strategy",
+      "login() takes either portalToken, or username and password; the strategy must match them",
     );
   }
 }
@@ -263,14 +263,14 @@ function doubtsAbout(
  */
 function credentialSources(settings: Settings): string {
   const places = {
-    option: "given as an option",
+    option: "from the options",
     environment: "from the environment",
     file: `from ${displayPath(settings.envFile)}`,
-    typed: "typed",
+    typed: "from the prompt",
   };
   const [username, password] = (["username", "password"] as const)
     .map((name) => places[settings.origin(name) ?? "typed"]);
-  return `the user name was ${username}, the password ${password}`;
+  return `the user name came ${username}, the password ${password}`;
 }
 
 /**

@@ -101,7 +101,7 @@ async function signOutAtProvider(
     if (!signal.aborted) throw error;
     return {
       ended: "here",
-      problem: "not at the provider: the wait for the provider was canceled",
+      problem: "perhaps not at the provider: the wait for its response was canceled",
     };
   }
 }

@@ -65,7 +65,7 @@ export function readPortalToken(
   const isMeantAsJwt = token.startsWith("eyJ") || isJwt(token);
   // Any other text may be a user name or a password, which must not become a token.
   if (!isToken && !isMeantAsJwt && rest === given) {
-    throw refusal('this is not a portal string, which begins with the word "bearer"');
+    throw refusal('this is not a portal string: a portal string begins with the word "bearer"');
   }
   const strange = token.search(/[^A-Za-z0-9._~+/=-]/);
   if (strange >= 0) {

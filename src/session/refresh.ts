@@ -162,7 +162,7 @@ async function end(
 function mixedAccounts(): SessionExpiredError {
   return new SessionExpiredError(
     "REFRESH_REJECTED",
-    "Cannot refresh the session: its refresh token belongs to another account than its access token",
+    "Cannot refresh the session: its refresh token and its access token belong to different accounts",
     ["run ", { call: "login" }],
   );
 }

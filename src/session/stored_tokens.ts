@@ -107,8 +107,7 @@ export function readStored(
     const isEnded = Object.keys(lines).length === 0 || lines.REFUSED !== undefined;
     if (source !== "store" || isEnded) return { parts: undefined };
     return ignored(
-      "the session in the store was saved with another AUTH_STORE_KEY or by an earlier version, or " +
-        "was changed since,",
+      "the session in the store does not fit this AUTH_STORE_KEY or this version of the module",
       ", or set the same key on all machines",
     );
   }
@@ -134,7 +133,7 @@ export function readStored(
   // Only the token itself shows whose session this is: a stranger can also write AUTH_SESSION.
   if (names && !names.some((name) => isNamedIn(claims, name))) {
     return ignored(
-      `the session in ${place} does not name the user in USERNAME`,
+      `the session in ${place} may belong to another user than the one in USERNAME`,
       `; if the session is yours, set ${ENV_FILE_VARIABLE} to the file`,
     );
   }

@@ -44,7 +44,7 @@ function whyNone({ configuration: { settings }, notices }: StoredSession, vault:
   if (ignored) return { problem: because(sentenceOf(ignored)) };
   const { owner, place } = vault;
   if (place && "store" in place) {
-    const whose = owner ? owner.account ? ` of ${owner.account}` : " without an account name" : "";
+    const whose = owner ? owner.account ? ` of ${owner.account}` : ", and no account is set" : "";
     return { problem: because(`${placeText(place)} contains no session${whose}`) };
   }
   const unfound = whyNoSettings(settings);

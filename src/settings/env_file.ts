@@ -195,7 +195,8 @@ export async function updateEnvFile(
 /** The notice about a file that other users can read because its disk cannot make it private. */
 export function openFile(path: string): { readonly problem: string; readonly fix: string } {
   return {
-    problem: `other users of this computer can read ${path}, and its disk cannot make it private`,
+    problem:
+      `other users of this computer can read ${path}, because its disk cannot make files private`,
     fix: "set AUTH_ENV_FILE (envFile) to a file on another disk",
   };
 }

@@ -184,7 +184,7 @@ export function whyIgnored(path: string): Advice & { readonly fix: string } {
   }
   const flag = "--allow-read=.";
   return {
-    problem: `${path} is ignored, because it may belong to another user: ${flag} is missing`,
+    problem: `${path} is ignored, because its owner cannot be checked without ${flag}`,
     fix: `add ${flag} to the command, or ${fix}`,
   };
 }

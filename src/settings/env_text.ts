@@ -23,8 +23,8 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
   for (const [key, value] of changes) {
     if (value !== undefined && formatValue(value) === undefined) {
       return {
-        problem: `the value of ${key} contains a character that not all programs read alike`,
-        fix: "choose a value without quotes, backslashes and line breaks",
+        problem: `the value of ${key} contains a character that some programs read differently`,
+        fix: 'choose a value without quotes, backslashes, line breaks and "${"',
       };
     }
   }
@@ -43,7 +43,7 @@ export function editEnvText(text: string, changes: Changes): string | Uneditable
   const edited = apply(text, changes, own);
   // A plain line does not change the meaning of other lines, so plain text needs no verification.
   return isPlain || isAsWanted(text, edited, changes) ? edited : {
-    problem: "its quotes make it ambiguous where a line ends",
+    problem: "its quotes leave open where a line ends",
     fix: "correct the quotes in an editor",
   };
 }

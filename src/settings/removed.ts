@@ -10,8 +10,8 @@ export function refuseTokenCommand(
   value: unknown,
 ): void {
   if (!value) return;
-  throw new ConfigError("INVALID_SETTING", `Cannot use ${name}: it was removed`, [{
-    inProgram: "remove it, and pass a function that runs the command as the option token",
+  throw new ConfigError("INVALID_SETTING", `Cannot use ${name}: this setting no longer exists`, [{
+    inProgram: "remove it, and set the option token to a function that runs the command",
     inTerminal: "unset it, and set ACCESS_TOKEN to the token that the command prints",
   }]);
 }

@@ -139,7 +139,7 @@ function withheldFrom(
   const given = secrets.join(" and ");
   return {
     names,
-    problem: `${given} from the environment must not be sent to the hosts in ${
+    problem: `${given} from the environment is not sent to the hosts in ${
       displayPath(path)
     } (${hosts}): this file was found by search, so someone else may have written it`,
     fix:

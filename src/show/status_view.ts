@@ -83,7 +83,7 @@ function placeText(status: SessionStatus): string {
   const place = store === undefined ? displayPath(envFile) : storeText(store);
   if (state !== "none" || canRefresh) return `kept in ${place}`;
   // `status()` does not read a store.
-  const mayBeKept = store === undefined ? "" : `, where each call looks for one`;
+  const mayBeKept = store === undefined ? "" : "; each call also looks for a session there";
   return fixText([{ call: "login" }, ` keeps it in ${place}${mayBeKept}`]);
 }
 
@@ -127,7 +127,7 @@ export function nextStep(status: SessionStatus): Fix {
       ? `until about ${refreshableUntil.toISOString().slice(0, 10)}`
       : "for about 30 days after the login";
     return state === "refreshable"
-      ? `the next call refreshes the token, which the provider allows ${until}`
+      ? `the next call refreshes the token; the provider allows this ${until}`
       : `refreshed automatically ${until}`;
   }
   const when = state === "unknown" ? " when the API rejects the token" : " when the token expires";

@@ -145,10 +145,14 @@ const fixes: [what: string, response: () => Response, fix: RegExp, input?: strin
   [
     "an unknown path of AWS API Gateway that replaces the path of API_BASE_URL",
     answer(403, { message: "Missing Authentication Token" }),
-    /without, it continues \/prod\/$/,
+    /it replaces the path \/prod\/ of API_BASE_URL/,
     "/stations",
   ],
-  ["another 403", answer(403, { message: "Forbidden" }), /not have this permission/],
+  [
+    "another 403",
+    answer(403, { message: "Forbidden" }),
+    /for this permission; another login does not help$/,
+  ],
   ["a 431", answer(431, ""), /^send fewer or shorter headers/],
   [
     "a 400 of nginx for headers that are too large",

@@ -74,7 +74,7 @@ Deno.test("the error for an untrusted address suggests API_ALLOWED_ORIGINS or fe
   const { message } = await rejection(call("https://other.example/x?key=hidden-value"));
   assertMatch(
     message,
-    /https:\/\/other\.example .*API_ALLOWED_ORIGINS.*use fetch\(\) for addresses that need no token/,
+    /https:\/\/other\.example .*API_ALLOWED_ORIGINS.*; for addresses that need no token, use fetch\(\)/,
   );
   assert(!message.includes("hidden-value"), message);
 });

@@ -162,7 +162,12 @@ Deno.test("if the API refuses a new token, doctor() shows the token's scopes and
     });
     const diagnosis = await world.session.doctor({ login: refused });
     if (!refused) {
-      assertCheck(diagnosis, "token", "skip", /not certain: .*status 403, and 401 without it/);
+      assertCheck(
+        diagnosis,
+        "token",
+        "skip",
+        /not certain: .*status 403 with the token and 401 without/,
+      );
       continue;
     }
     assertEquals(levels(diagnosis), ["login ok", "new token fail", "refresh ok", "logout ok"]);

@@ -174,7 +174,7 @@ Deno.test("doctor() sends the token neither to a redirect's target nor to a forb
       await session.doctor(),
       "token",
       "skip",
-      /not certain: .* status 307, and 401 without/,
+      /not certain: .* status 307 with the token and 401 without/,
     );
     const refused = createSession({ envFile: false, apiBaseUrl: `http://elsewhere.example/` });
     await refused.login({ portalToken: "bearer an-opaque-portal-token" });
@@ -199,10 +199,10 @@ Deno.test("doctor() does not fail if the base address of the API responds with a
   const cases: [without: number, withToken: number, api: RegExp, token: [string, RegExp]][] = [
     [401, 404, /^ok api\.example is reachable$/, [
       "skip",
-      /^not certain: GET https:\/\/api\.example\/v1\/? returns status 404, and 401 without it; try a path/,
+      /^not certain: GET https:\/\/api\.example\/v1\/? returns status 404 with the token and 401 without; try a path/,
     ]],
-    [503, 503, /^warn api\.example responds with status 503$/, ["skip", /503 without it/]],
-    [401, 503, /^ok /, ["skip", /^not certain: .* status 503, and 401/]],
+    [503, 503, /^warn api\.example responds with status 503$/, ["skip", /503 without/]],
+    [401, 503, /^ok /, ["skip", /^not certain: .* status 503 with the token and 401/]],
   ];
   for (const [without, withToken, api, [level, token]] of cases) {
     const urls: string[] = [];

@@ -73,11 +73,17 @@ Deno.test("missing settings are only a warning while a portal string is valid", 
       "settings",
       "fail",
       /missing AUTH_URL, .*USER_POOL_ID/,
-      /ticket/,
+      /the support channel of your subscription/,
     );
     await session.login({ portalToken: `bearer ${canaries.accessToken}` });
     const diagnosis = await session.doctor();
-    assertCheck(diagnosis, "settings", "warn", /missing AUTH_URL/, /ticket/);
+    assertCheck(
+      diagnosis,
+      "settings",
+      "warn",
+      /missing AUTH_URL/,
+      /the support channel of your subscription/,
+    );
     assertEquals(diagnosis.ok, true);
   });
 });
@@ -151,7 +157,13 @@ Deno.test({
       await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
       await withoutModes(folder, async () => {
         const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-        assertCheck(diagnosis, ".env", "warn", /its disk cannot make it private$/, /another disk$/);
+        assertCheck(
+          diagnosis,
+          ".env",
+          "warn",
+          /its disk cannot make files private$/,
+          /another disk$/,
+        );
       });
     }),
 });

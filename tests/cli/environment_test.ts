@@ -51,7 +51,7 @@ Deno.test("if fetch and token cannot log in by themselves, status recommends a l
     // The file names hosts that must not receive the password.
     const { stdout } = await run(["status"], { env: { PASSWORD, USERNAME } });
     assertStringIncludes(stdout, BY_HAND);
-    assertMatch(stdout, /PASSWORD.* must not be sent.*AUTH_URL/);
+    assertMatch(stdout, /PASSWORD.* is not sent.*AUTH_URL/);
   }));
 
 /** The settings of an account without user name and password, and a refresh token. */

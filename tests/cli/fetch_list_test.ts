@@ -77,7 +77,7 @@ for (const [what, list] of wrong) {
       assertEquals([code, stdout], [2, ""]);
       assertMatch(
         stderr,
-        /Line 1 of urls\.txt points to a hidden file, or to no file in data; add the file/,
+        /Line 1 of urls\.txt has no file name, or one that is hidden or outside data; add the file/,
       );
       assertEquals(filesBelow(folder), ["urls.txt"]);
       assertEquals(sandbox.apiRequests, []);

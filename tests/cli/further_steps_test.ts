@@ -37,7 +37,10 @@ function dialogOf(turn: Turn, { sandbox }: CliWorld): [string, Answer][] {
   };
   const next: Answer = () => `${answers.shift()}\r`;
   if (turn.challenge === "MFA_SETUP") return [["shows for the new key:", first]];
-  const dialog: [string, Answer][] = [["New password of ada:", first], ["password again:", next]];
+  const dialog: [string, Answer][] = [["New password of ada:", first], [
+    "Repeat the new password:",
+    next,
+  ]];
   if (turn.alsoAsks) dialog.push([turn.alsoAsks, next]);
   return dialog;
 }

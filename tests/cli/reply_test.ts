@@ -96,7 +96,7 @@ for (const [what, reply, found] of forms) {
 
 Deno.test("readReply() says why it ignores a value, unless the reply also contains a valid one", () => {
   const rejected = (reply: string) => Object.fromEntries(readReply(reply).rejected);
-  const isWord = "it has no digit, so it is probably a word of the sentence";
+  const isWord = "it has no digit, so it is probably a word of the text";
   const hasSpace = "it contains a space or an unusual character";
   assertEquals(rejected("Client id: pending\nToken endpoint: see below\nNote: none"), {
     APP_CLIENT_ID: isWord,

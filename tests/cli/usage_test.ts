@@ -48,7 +48,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["fetch /a --output --include", /--output takes a value/],
   ["fetch /a -o -i", /-o takes a value/],
   ["fetch /a --data", /--data takes a value/],
-  ["fetch", /fetch takes either one path or URL, or --list/],
+  ["fetch", /fetch takes one path or URL, or --list/],
   ["fetch /a --header hunter2-hunter2", /--header takes "name: value"/],
   ["fetch /a --json --output file", /either --json or --output/],
   ["logout --everywhere --keep-remote", /either --everywhere or --keep-remote/],
@@ -60,7 +60,7 @@ const misuse: [args: string, message: RegExp | string][] = [
   ["store-key", /no command store-key; make the key with openssl rand -base64 32/],
   ["whoami", /no command whoami; platform-auth status/],
   ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
-  ["explain no_sesion", /no such code; all codes: platform-auth/],
+  ["explain no_sesion", /no such code; run platform-auth explain/],
 ];
 
 for (const [args, message] of misuse) {

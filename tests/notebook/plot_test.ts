@@ -146,7 +146,7 @@ Deno.test("plot() reads a time without an offset as UTC", () =>
 
 const marks = () => [];
 const NO_MARKS = "plot({ marks: (Plot) => Plot.";
-const NOT_MARKS = "one of these is not a mark, such as plot({ marks: (Plot) =>";
+const NOT_MARKS = "; one of these is not a mark";
 
 const REFUSED: [options: unknown, message: string][] = [
   [undefined, NO_MARKS],

@@ -78,5 +78,8 @@ Deno.test("a ProviderError contains the details of the response that a support d
     [error.status, error.providerCode, error.requestId, error.attempts, error.retryAfterSeconds],
     [400, "LimitExceededException", "11111111-2222-3333-4444-555555555555", 1, 90],
   );
-  assertMatch(error.message, /\(status 400[^)]*exceeded\); the provider asks to wait 90 seconds/);
+  assertMatch(
+    error.message,
+    /\(status 400[^)]*exceeded\); the provider asks you to wait 90 seconds/,
+  );
 });

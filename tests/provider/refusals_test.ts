@@ -38,8 +38,8 @@ const CREDENTIALS = {
   other: "REJECTED",
 } as const;
 
-const USED_BEFORE = "the refresh token was already used, and the token that replaced it is in " +
-  "another program or was lost";
+const USED_BEFORE = "the refresh token was already used; another program has the new one, or it " +
+  "was lost";
 
 const EXAMPLES: readonly Example[] = [
   ["", "", "BLOCKED", { status: 202, headers: { "x-amzn-waf-action": "captcha" } }],
@@ -51,7 +51,7 @@ const EXAMPLES: readonly Example[] = [
     "THROTTLED",
     {
       repeatable: false,
-      means: "the provider has reached its limit of e-mails with codes for today",
+      means: "the provider cannot send more e-mails with codes today",
     },
   ],
   ["LimitExceededException", "Attempt limit exceeded, please try after some time.", "THROTTLED", {

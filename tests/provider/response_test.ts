@@ -62,7 +62,7 @@ const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
   ["an empty body", text(""), /not complete JSON/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
-  ["a refresh token that is a number", NUMBER, /RefreshToken must be visible ASCII/],
+  ["a refresh token that is a number", NUMBER, /RefreshToken must be a text of visible ASCII/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
   ["the JSON value null", jsonAnswer(null), /without an error name/],
   ["a challenge name that is a number", NUMBERED, /neither tokens nor a challenge/],

@@ -26,7 +26,7 @@ Deno.test("200 calls send one request while the provider asks to wait", async ()
   await time.sleep(4 * MINUTE);
   const { message, attempts, retryAfterSeconds } = await throttled(session.refresh());
   assertEquals([attempts, retryAfterSeconds, asked.length], [0, 360, 2]);
-  assertMatch(message, /nothing was sent.*asks to wait 360 seconds/);
+  assertMatch(message, /nothing was sent.*asks you to wait 360 seconds/);
   await time.sleep(6 * MINUTE);
   assertEquals((await session.refresh()).state, "valid");
   assertEquals(asked.length, 3);
@@ -37,7 +37,7 @@ Deno.test("login() sends no password during the wait that the provider asked for
     const { session, asked, time } = publicSession({}, asksToWait(600, status), tokenAnswer());
     await assertRejects(() => session.login(), ProviderError);
     const { message } = await throttled(session.login({ force: true }));
-    assertMatch(message, /^Cannot log in: .*asks to wait 600 seconds; .*try again/);
+    assertMatch(message, /^Cannot log in: .*asks you to wait 600 seconds; .*try again/);
     assertEquals(asked.length, 1);
     await time.sleep(10 * MINUTE);
     assertEquals((await session.login()).state, "valid");

@@ -129,8 +129,8 @@ Deno.test("editEnvText() quotes a value if necessary, and refuses one that progr
   assertEquals(written('say "hi" #1 $x'), "A='say \"hi\" #1 $x'\n");
   for (const odd of ["a'b", "a\nB=2", "a\rb", "a\u2028b", "a\\\\b", "a${b}", "a\\"]) {
     assertEquals(written(odd), {
-      problem: "the value of A contains a character that not all programs read alike",
-      fix: "choose a value without quotes, backslashes and line breaks",
+      problem: "the value of A contains a character that some programs read differently",
+      fix: 'choose a value without quotes, backslashes, line breaks and "${"',
     }, odd);
   }
 });

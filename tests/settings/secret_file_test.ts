@@ -165,7 +165,7 @@ Deno.test("a script needs the permission to read the secret's folder, and sends 
       await writeEnv(folder, own);
       const [withheld] = await run(env, `${rights[0]},${secrets}`, "--allow-write=.");
       assertEquals(withheld.code, "MISSING_SETTINGS");
-      assertMatch(withheld.message, /PASSWORD_FILE from the environment must not be sent/);
+      assertMatch(withheld.message, /PASSWORD_FILE from the environment is not sent/);
     })
   );
 });

@@ -10,7 +10,7 @@ import { retryAfterMs } from "../../platform/backoff.ts";
 
 const READ_IT: Fix = [
   { inProgram: "read it with authFetch()", inTerminal: "print it, without --output" },
-  ": it may say where the file is",
+  ", because it may say where the file is",
 ];
 
 /**

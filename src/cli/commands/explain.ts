@@ -16,7 +16,7 @@ export async function run({ word }: Given): Promise<Answer> {
   const code = word.toUpperCase().replaceAll("-", "_");
   const text = texts.get(code) ?? (/^[345]\d\d$/.test(code) ? texts.get("API_STATUS") : undefined);
   if (text !== undefined) return { value: { code, text }, text: `${code}\n\n${text}` };
-  throw new UsageError("There is no such code", "all codes: platform-auth explain");
+  throw new UsageError("There is no such code", "run platform-auth explain to list all codes");
 }
 
 function listOf(texts: ReadonlyMap<string, string>): Answer {

@@ -36,7 +36,7 @@ export async function run(
   const { list, "output-dir": folder, concurrency, "if-exists": ifExists } = options;
   const output = options.output === "-" ? undefined : options.output;
   if ((target === undefined) === (list === undefined)) {
-    throw misuse("fetch takes either one path or URL, or --list with a file");
+    throw misuse("fetch takes one path or URL, or --list with a file");
   }
   if (list === undefined && (folder ?? concurrency) !== undefined) {
     throw misuse("--output-dir and --concurrency can be used only with --list");

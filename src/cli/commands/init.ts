@@ -42,7 +42,9 @@ export async function run(
 ): Promise<Answer> {
   const settings = resolveSettings({ envFile: fileToWrite(global, envFile) }, true);
   const { envFile: file } = settings;
-  if (file === undefined) throw new UsageError("init writes a .env", "pass one with --env-file");
+  if (file === undefined) {
+    throw new UsageError("init needs a .env that it can write", "specify one with --env-file");
+  }
   const problem = settings.file.problem ?? missingFilePermission(file);
   if (problem) throw problem;
 
@@ -153,7 +155,7 @@ function outcomeText(
   return [
     written.length === 0 ? `${path} is unchanged` : `Wrote ${path}: ${written.join(", ")}`,
     ...[...kept].map(([name, difference]) =>
-      `! ${name} keeps its value: ${difference}; to use the reply, remove this line from the file and run platform-auth init again`
+      `! ${name} keeps its value: ${difference}; to take the value from the reply, remove this line from the file and run platform-auth init again`
     ),
     ...missing.map((name) =>
       `! ${name} is not set yet; run platform-auth init in a terminal, or add ${name}=… to the reply`

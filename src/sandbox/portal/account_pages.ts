@@ -28,7 +28,7 @@ function codeCard(code: string | undefined): Html {
       <section class="card" aria-labelledby="code-title">
         <h2 id="code-title">Your code now</h2>
         <p class="code" id="code">${code}</p>
-        <p>It changes every 30 seconds, and this page with it. Each code works once.</p>
+        <p>Every 30 seconds, this page shows a new code. Each code works once.</p>
       </section>
     `;
 }

@@ -118,7 +118,7 @@ async function askFor(
       continue;
     }
     if (ask.name !== "NEW_PASSWORD") return chosen;
-    if (await prompt("The same new password again:", true) === answer) return chosen;
+    if (await prompt("Repeat the new password:", true) === answer) return chosen;
     above = "The two passwords differ.";
   }
 }

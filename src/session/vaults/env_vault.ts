@@ -129,7 +129,7 @@ class EnvLock implements Lock {
       FILE_IS_OPEN: isOpen ? openFile(this.vault.path) : undefined,
       FILE_WAS_OPEN: !isOpen && grantsOthers(before)
         ? {
-          problem: `${this.vault.path} was readable for other users of this computer`,
+          problem: `${this.vault.path} was readable by other users of this computer`,
           fix: "the file is private now",
         }
         : undefined,

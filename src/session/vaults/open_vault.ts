@@ -39,6 +39,6 @@ async function openRedis({ configuration, notices }: StoredSession): Promise<Ope
 
 /** Makes the error for a session that is not saved, because its `.env` was found by search. */
 function unsaved({ configuration: { settings } }: StoredSession): ConfigError {
-  const problem = `${displayPath(settings.envFile)} was found by search, not specified`;
+  const problem = `nothing is saved in ${displayPath(settings.envFile)}, which was found by search`;
   return new ConfigError("ENV_FILE", problem, settings.trust.withheld?.fix ?? "");
 }

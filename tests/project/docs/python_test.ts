@@ -382,7 +382,7 @@ for minutes in (0, 28.5, 29.5):
       await writeCommand(folder, `echo '${printed}'`);
       assertMatch(
         await failing(null),
-        /^PlatformAuthError .*printed no token; .*platform-auth python/,
+        /^PlatformAuthError .*printed no token, .*platform-auth python/,
       );
     }
     await writeCommand(folder, "echo 'something broke' >&2; exit 1");

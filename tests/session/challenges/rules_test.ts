@@ -8,11 +8,11 @@ import { brokenConnection } from "../../support/answers.ts";
 Deno.test("an answer that does not fit its challenge causes a TypeError and is not sent", async () => {
   const code = "EMAIL_OTP_CODE";
   const wrong: [unknown, RegExp, challenge?: string][] = [
-    [undefined, /^onChallenge must return \{ EMAIL_OTP_CODE \}, each a string, and nothing else$/],
-    ["123456", /each a string, and nothing else$/],
-    [{ [code]: "0", more: "1" }, /each a string, and nothing else$/],
-    [{}, /each a string, and nothing else$/],
-    [{ [code]: " " }, /each a string, and nothing else$/],
+    [undefined, /^onChallenge must return an object with exactly these strings: EMAIL_OTP_CODE$/],
+    ["123456", /with exactly these strings: EMAIL_OTP_CODE$/],
+    [{ [code]: "0", more: "1" }, /with exactly these strings: EMAIL_OTP_CODE$/],
+    [{}, /with exactly these strings: EMAIL_OTP_CODE$/],
+    [{ [code]: " " }, /with exactly these strings: EMAIL_OTP_CODE$/],
     [{ ANSWER: "PIGEON" }, /\(one of SOFTWARE_TOKEN_MFA, EMAIL_OTP\)/, "SELECT_MFA_TYPE"],
   ];
   for (const [answers, said, challenge = "EMAIL_OTP"] of wrong) {

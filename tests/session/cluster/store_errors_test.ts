@@ -14,7 +14,7 @@ Deno.test("a session ignores a record with another key or of another program, un
     const session = world.another({ store });
     const error = await rejection(call(session));
     assertEquals(error.code, "NO_SESSION");
-    assertMatch(error.message, /saved with another AUTH_STORE_KEY or by an earlier version/);
+    assertMatch(error.message, /does not fit this AUTH_STORE_KEY or this version/);
     assertEquals((await session.login()).warnings, []);
     assertEquals(await call(world.another({ store })), 200);
   };

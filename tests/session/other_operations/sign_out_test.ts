@@ -159,7 +159,7 @@ Deno.test("without a session, logout() revokes nothing, and logout({ everywhere:
   assertEquals(outcomeOf(await at.session.logout()), ["here"]);
   const [ended, problem = ""] = outcomeOf(await at.session.logout({ everywhere: true }));
   assertEquals([ended, at.sent.length], ["here", 1]);
-  assertMatch(problem, /not on other devices: the request needs a token/);
+  assertMatch(problem, /not on other devices, because the request needs a token/);
   assertEquals(await portal({ everywhere: true }), ["everywhere"]);
 });
 

@@ -136,7 +136,7 @@ Deno.test("a 401 causes no second refresh if another call has already refreshed 
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("authFetch() returns the 401 if the refresh fails, and does not try that token again", async () => {
+Deno.test("authFetch() returns the 401 if the refresh fails, and later calls do not refresh that token", async () => {
   await using world = await signedIn();
   world.sandbox.expireAccessTokens();
   world.sandbox.failures.push({ at: "token", status: 503 });

@@ -450,7 +450,7 @@ test("download() keeps no part of an encoded response that breaks off", {}, asyn
   assertEquals([server.asked.length, namesIn(folder)], [1, []]);
 });
 
-Deno.test("the result of download() withholds a content type that repeats the token", async () => {
+Deno.test("the contentType that download() returns hides a token that the API repeats there", async () => {
   await using world = await signedIn({
     api: ({ headers }) =>
       new Response("rows", { headers: { "content-type": headers.get("authorization") ?? "" } }),

@@ -94,7 +94,7 @@ const sent = (text: string, headers: Validators, status = 200) =>
   new Response(text, { status, headers: { date: TODAY, ...headers } });
 
 for (const range of ["bytes 5-9/10", "bytes 0-4/10", "bytes */10", "bytes=0-9/10"]) {
-  Deno.test(`download() starts over if a 200 for the rest has the range ${range}`, () =>
+  Deno.test(`download() starts over if a 200 for the rest has the content-range ${range}`, () =>
     saving(
       [firstHalf(one), sent(OLD.slice(HALF), { ...one, "content-range": range })],
       async ({ get, starts }) => assertEquals([await get(), starts], [NEW, [0, HALF, 0]]),

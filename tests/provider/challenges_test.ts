@@ -62,7 +62,7 @@ Deno.test("SELECT_MFA_TYPE offers the choices listed by the provider", () => {
   for (const none of [undefined, "[]", "not JSON", "7"]) assertEquals(choicesOf(none), []);
 });
 
-Deno.test("CUSTOM_CHALLENGE shows the provider's parameters, without the user's names", () => {
+Deno.test("the prompt for CUSTOM_CHALLENGE shows the provider's parameters except user names", () => {
   const promptOf = (parameters: Readonly<Record<string, string>>) =>
     asksOf(issued("CUSTOM_CHALLENGE", parameters), "ada")[0]?.prompt;
   assertEquals(

@@ -53,7 +53,7 @@ redisTest("one of two stores has the lock, and a read does not wait for it", asy
 });
 
 redisTest(
-  "the error of a busy lock does not blame the server for its last reply",
+  "an aborted wait for a busy lock is not reported as a problem of the server",
   async (server, open) => {
     using wire = listenIn(server.port);
     await using _lock = await open().lock(patient());

@@ -107,7 +107,7 @@ for (const [what, fields, parameters, expected] of BODY_FAULTS) {
 }
 
 sandboxTest(
-  'with words: "aws", the token endpoint accepts only the names of aws and needs no user pool',
+  'with words: "aws", the token endpoint accepts only the protocol names of AWS and needs no user pool',
   { words: "aws" },
   async ({ sandbox }) => {
     assertEquals(sandbox.settings.provider, "aws");

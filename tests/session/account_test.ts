@@ -90,7 +90,7 @@ Deno.test("a 401 after a refresh that was refused removes the access token, so t
   assertEquals((await next.authFetch("/v1/whoami")).status, 200);
 });
 
-Deno.test("status() does not show the user name from the settings for an opaque token", async () => {
+Deno.test("for an opaque token, status() does not show the user name from the settings", async () => {
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");
   assertEquals(world.session.status().username, undefined);

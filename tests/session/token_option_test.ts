@@ -18,7 +18,7 @@ function borrower(world: Portless, expiresAt?: Date) {
   return { session: world.another({ token: lend, store }), calls: () => calls };
 }
 
-Deno.test("one call of the option token serves all callers, until the expiry is near or the API responds with 401", async () => {
+Deno.test("one call of the option `token` serves all callers, until the expiry is near or the API responds with 401", async () => {
   await using world = portless({ file: true });
   const { session, calls } = borrower(world);
   const call = () => statusOf(session.authFetch("/v1/whoami"));
@@ -36,7 +36,7 @@ Deno.test("one call of the option token serves all callers, until the expiry is 
   assertEquals([world.sent, isFile(world.envFile)], [[], false], "nothing is sent or stored");
 });
 
-Deno.test("the expiresAt of the option token takes precedence over the token's own expiry", async () => {
+Deno.test("the expiresAt of the option `token` takes precedence over the token's own expiry", async () => {
   await using world = portless();
   const end = new Date(world.clock.now() + 600_000);
   const { session, calls } = borrower(world, end);
@@ -46,7 +46,7 @@ Deno.test("the expiresAt of the option token takes precedence over the token's o
   assertEquals(calls(), 2);
 });
 
-Deno.test("the option token is not called between logout() and login()", async () => {
+Deno.test("the option `token` is not called between logout() and login()", async () => {
   await using world = portless();
   const { session, calls } = borrower(world);
   const doctor = async () => {
@@ -73,7 +73,7 @@ for (
     "TIMEOUT",
   ]]
 ) {
-  Deno.test(`${by} can end the wait for an option token that hangs`, async () => {
+  Deno.test(`${by} can end the wait for an option \`token\` that hangs`, async () => {
     await using world = portless();
     const started = Promise.withResolvers<AbortSignal>();
     const limit = new AbortController();
@@ -101,7 +101,7 @@ for (
 
 const SECRET = jwt({ sub: "the secret of somebody else", exp: 4e9 });
 
-Deno.test("a failure of the option token, or a result without a valid token, causes TOKEN_UNAVAILABLE", async () => {
+Deno.test("a failure of the option `token`, or a result without a valid token, causes TOKEN_UNAVAILABLE", async () => {
   const results = [
     ...[undefined, "opaque-token", `Welcome!\n${SECRET}`, { access_token: SECRET }],
     ...["2030-01-01", new Date(NaN), new Date(0)].map((expiresAt) => ({
@@ -120,7 +120,7 @@ Deno.test("a failure of the option token, or a result without a valid token, cau
   }
 });
 
-Deno.test("the option token may return an opaque token, with or without bearer", async () => {
+Deno.test("the option `token` may return an opaque token, with or without bearer", async () => {
   const opaque = "5f1c0de2a9b84c7f93d1";
   for (const lent of [opaque, `bearer ${opaque}\n`]) {
     const session = createSession({ token: () => Promise.resolve(lent) });

@@ -256,7 +256,7 @@ Deno.test("logout() removes a temporary file with tokens that a crash left next 
 });
 
 for (const hasLocks of [true, false]) {
-  Deno.test(`the next login or logout ${hasLocks ? "" : "without file locks "}removes the temporary files of killed saves`, async () => {
+  Deno.test(`${hasLocks ? "with" : "without"} file locks, the next login or logout removes the temporary files of killed saves`, async () => {
     await using world = portless({ file: true });
     const folder = folderOf(world.envFile);
     const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];

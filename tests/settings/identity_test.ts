@@ -39,7 +39,7 @@ Deno.test("changing the endpoint, client or store drops the tokens in memory", a
   });
 });
 
-Deno.test("changing the option token drops the tokens in memory", () => {
+Deno.test("changing the option `token` drops the tokens in memory", () => {
   const [one, other] = [() => Promise.resolve("one"), () => Promise.resolve("other")];
   assertEquals(keepsTokens({ token: one }, { token: one }), true);
   assertEquals(keepsTokens({ token: one }, { token: other }), false);

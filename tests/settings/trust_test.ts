@@ -407,7 +407,7 @@ for (const [what, { lines, code }] of Object.entries(PLANTED)) {
     }));
 }
 
-Deno.test("an ignored session of a stranger is reported, and used if the file is specified or has the user's password", () =>
+Deno.test("a stranger's session is ignored and reported, unless the file is specified or has the user's password", () =>
   inWorld(async (world) => {
     const { folder, run, sandbox: { settings } } = world;
     const lines = await strangersLines(world);

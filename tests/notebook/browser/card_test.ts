@@ -48,7 +48,7 @@ const WIDEST = `Math.max(...[...document.querySelectorAll("td")].map((cell) => {
 }))`;
 
 chromiumTest(
-  "an untrusted card in JupyterLab separates names from values",
+  "a card whose styles JupyterLab removes still separates names from values",
   async (browser) => {
     const card = cardHtml(statusView(LONG))
       .replace(/<svg.*?<\/svg>/g, "")

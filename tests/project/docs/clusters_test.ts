@@ -11,7 +11,7 @@ const SSH =
 
 testNeeding(
   NO_SHELL,
-  "the recipe for a token from a command works with its permissions",
+  "the recipe that gets the token from a command works with its documented permissions",
   () =>
     inFolder(async (cwd) => {
       const [, recipe = ""] = /^```ts\n([^]*?new Deno\.Command\("ssh"[^]*?)^```$/m

@@ -104,7 +104,7 @@ Deno.test("every setting in the documents' examples is a setting of the module o
   assert(count > 10);
 });
 
-Deno.test("the package that documents install is the one that a release publishes", () => {
+Deno.test("the documents install the package that a release publishes", () => {
   const { name } = JSON.parse(documentText(".ci/npm/package.json"));
   const installed = DOCUMENTS.flatMap((page) =>
     [...documentText(page).matchAll(/npm install -g (@[\w/-]+)/g)].map(([, found]) => found)

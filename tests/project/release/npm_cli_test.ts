@@ -104,7 +104,7 @@ const SHIM = `
     console.log(JSON.stringify(texts));
   });`;
 
-npmTest("on Windows, too, Node leaves all options to the command", async (folder) => {
+npmTest("on Windows, too, Node passes all options to the command", async (folder) => {
   const launcher = `${home}/lib/node_modules/@platform-auth/cli/launcher.cjs`;
   const { stdout, stderr } = await outputOf("node", {
     args: ["-e", SHIM, commandPath("npm") ?? "", launcher, `${folder}/platform-auth`],

@@ -123,7 +123,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     turns: [select("EMAIL_OTP", "1 SOFTWARE_TOKEN_MFA, 2 SMS_MFA, 3 EMAIL_OTP"), mail],
   },
   {
-    title: "the setup of an app for codes",
+    title: "the setup of an authenticator app",
     typedIn: ["terminal"],
     user: { challenge: "MFA_SETUP" },
     turns: [setup],
@@ -138,7 +138,7 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     })),
   },
   {
-    title: "a new password, then the setup of an app for codes",
+    title: "a new password, then the setup of an authenticator app",
     typedIn: ["kernel"],
     user: { challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"], email },
     turns: [

@@ -50,7 +50,7 @@ Deno.test("an answer after three minutes fails with CHALLENGE_EXPIRED, and anoth
   assertEquals(await answerAfter(0), "valid");
 });
 
-Deno.test("a logout or login during a further step wins over the login", async () => {
+Deno.test("a logout or another login during a further step cancels the waiting login", async () => {
   await using world = worldOf(BY_MAIL);
   for (const later of ["logout", "login"] as const) {
     let before = "";

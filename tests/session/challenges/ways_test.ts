@@ -97,7 +97,7 @@ Deno.test("a line break that was pasted with a new password does not become part
   }
 });
 
-Deno.test("login() asks again after different passwords or an invalid choice, and ends without an answer", async () => {
+Deno.test("login() asks again if two passwords differ or a choice is invalid, and fails without an answer", async () => {
   const stories: [ChallengeCase["user"], (string | null)[], RegExp, string][] = [
     [
       { challenge: "NEW_PASSWORD_REQUIRED", email: "ada@example.org" },

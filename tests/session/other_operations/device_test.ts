@@ -33,7 +33,7 @@ function tracking(confirm: () => Response) {
   });
 }
 
-Deno.test("an unconfirmed device is still sent with each refresh", async () => {
+Deno.test("each refresh sends the device key, even if confirming the device failed", async () => {
   const refusals = [
     () => errorAnswer("InvalidParameterException", "no such device"),
     () => new Response("<html>a login page</html>"),

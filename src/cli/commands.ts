@@ -99,7 +99,8 @@ file to save; the default is the last part of the path. A name may contain
 spaces. Lines that start with # are ignored. By default, existing files are
 kept. To resume, run the same command again.
 
-With --json, prints status, headers and body, or with --list the results.`,
+With --json, prints status, headers and body. With --json and --list, prints
+which files were saved, kept or failed.`,
     word: { name: "path or URL" },
     options: {
       method: { short: "X", value: "<method>", help: "default GET, or POST with --data" },
@@ -202,8 +203,8 @@ its folder. A missing folder is created; an existing file is left unchanged.`,
   }),
   "python": command({
     summary: "print platform_auth.py, for requests, httpx and pandas",
-    description: `Prints a Python file that sends the token with requests, httpx and others. Save
-it next to your notebook or script. Works offline.`,
+    description: `Prints a Python file with which the libraries requests, httpx and others send
+the token. Save it next to your notebook or script. Works offline.`,
     options: {},
     examples: ["platform-auth python > platform_auth.py"],
     load: () => import("./commands/python.ts"),

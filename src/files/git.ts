@@ -11,7 +11,7 @@ import { folderOf, foldersUp } from "./paths.ts";
  * covered.
  */
 export function isGitIgnored(path: string): boolean | undefined {
-  // Git stores a link itself, not its target.
+  // Of a link, git stores only the link. The secrets are in its target, so the target is checked.
   const file = resolvedPath(path);
   const folders = [...foldersUp(folderOf(file))];
   const root = folders.findIndex((folder) => mayRead(`${folder}.git`) && infoAt(`${folder}.git`));

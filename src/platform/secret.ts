@@ -38,8 +38,8 @@ export class Secret {
 }
 
 /**
- * Removes line breaks at the beginning and the end of a secret that a person or a program entered: a
- * paste, a file or a variable often adds one. Blanks may belong to a password and are kept.
+ * Removes line breaks at the beginning and the end of a secret that was entered, because a paste, a
+ * file or a variable often adds a line break. Keeps blanks, which may belong to a password.
  */
 export function withoutOuterBreaks(text: string): string {
   // The lookbehind keeps the running time linear.

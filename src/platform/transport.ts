@@ -84,7 +84,7 @@ const REASONS: readonly KnownReason[] = [
     says: /UnknownIssuer|self-signed certificate|local issuer|verify the first certificate/i,
     words: "no trusted TLS connection",
     fix: "on a company computer, set DENO_TLS_CA_STORE=mozilla,system before Deno starts, or set " +
-      "DENO_CERT to the file of the CA; for a notebook, set it in the env of kernel.json",
+      "DENO_CERT to the file with the company's CA; for a notebook, set the variable in kernel.json",
     stays: true,
   },
   {

@@ -12,9 +12,9 @@ export interface Refusal {
   readonly names?: readonly string[];
   /** A pattern for the message. Default: any message. */
   readonly says?: RegExp;
-  /** The lowest and the highest HTTP status, regardless of name and message. */
+  /** The lowest and the highest HTTP status. If set, only the status decides. */
   readonly status?: readonly [from: number, to: number];
-  /** A header of the response, regardless of status, name and message. */
+  /** A header of the response. If set, only the presence of this header decides. */
   readonly header?: string;
   /** Purposes of the request. Default: any purpose. */
   readonly flows?: readonly ProviderRequest["flow"][];

@@ -251,8 +251,8 @@ export function safeAddress(text: string): string | undefined {
 }
 
 /**
- * Returns the address of the portal for a sentence. Someone else may have written the `.env`, so the
- * text says if the address comes from there.
+ * Returns the portal's address as a text for messages. If the address comes from the `.env`, the text
+ * says so, because someone else may have written that file.
  */
 export function portalText(
   address: string | undefined,

@@ -17,7 +17,10 @@ function fileVariable(name: SettingName): string {
   return `${VARIABLES[name]}_FILE`;
 }
 
-/** The variable that sets a setting in the environment: `PASSWORD`, or `PASSWORD_FILE` if it is set. */
+/**
+ * The environment variable of a setting, such as `PASSWORD`. For a secret whose file variable is set,
+ * returns that one, such as `PASSWORD_FILE`.
+ */
 export function variableOf(name: SettingName): string {
   const inFile = fileVariable(name);
   return SETTING_RULES[name].secret && environment(inFile) ? inFile : VARIABLES[name];

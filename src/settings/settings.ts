@@ -125,7 +125,7 @@ export class Settings {
     return safeAddress(this.text("portalUrl") ?? "");
   }
 
-  /** The address of the portal for a sentence. */
+  /** The portal's address as a text for messages. */
   get portalText(): string | undefined {
     return portalText(this.portalUrl, this.origin("portalUrl"));
   }

@@ -101,7 +101,7 @@ export function trustIn(
   const texts = RECEIVERS.map((name) => hosts.includes(name) ? textOf(found, name) : "");
   const audience = [path, ...texts].join(" ").trim();
   if (isChosen(location)) return { isFound: false, user, audience };
-  // The parent process has sent its token to the same hosts.
+  // If so, the tokens come from a parent process that used the same file with the same hosts.
   const isChild =
     inheritedVariable(AUDIENCE_VARIABLE) === audienceText(audience, inheritedVariable);
   const secrets = SECRETS.filter((name) => isOfEnvironment(name, file, found)).map(variableOf);
@@ -142,8 +142,7 @@ function withheldFrom(
     problem: `${given} from the environment is not sent to the hosts in ${
       displayPath(path)
     } (${hosts}): this file was found by search, so someone else may have written it`,
-    fix:
-      `to trust the file, set ${ENV_FILE_VARIABLE}=${path}; otherwise set the addresses in the ` +
+    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path}; otherwise set ${hosts} in the ` +
       `environment, or unset ${given}`,
   };
 }

@@ -45,8 +45,8 @@ function toneOf(status: SessionStatus): Tone {
   const { state, canRefresh, notices } = status;
   if (state === "none") return "none";
   if (state === "expired" || state === "rejected") return "red";
-  // PORTAL_TOKEN is ignored: every portal string has this warning, so amber would no longer show
-  // that a token is about to expire.
+  // PORTAL_TOKEN does not count: every portal string has this warning, so all would be amber from the
+  // start.
   const needsAction = notices.some(({ level, code }) =>
     level === "warning" && code !== "PORTAL_TOKEN"
   );

@@ -255,7 +255,7 @@ Deno.test("a login fails and its tokens are dropped if configure() selects anoth
   await assertDropped(world, session, session.login());
 });
 
-Deno.test("a login that is being saved takes effect even if configure() selects another account", async () => {
+Deno.test("a login that is being saved succeeds and stays in the file, even if configure() selects another account", async () => {
   await using world = portless({ file: true });
   const { session, options } = editable(world);
   const login = session.login();

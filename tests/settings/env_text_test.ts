@@ -192,7 +192,7 @@ Deno.test("editEnvText() sets the new values in any text that it does not refuse
   );
 });
 
-Deno.test("parseEnvText() reads any text of plain lines as the runtime's parseEnv() does", () => {
+Deno.test("parseEnvText() and the runtime's parseEnv() return the same values for any text of plain lines", () => {
   // The runtime's parseEnv() misreads a blank value and an indented comment.
   const quirk = /=[ \t]+\r?$|^[ \t]+#/m;
   const plainText = anyText.filter((text) => scanEnvText(text).isPlain && !quirk.test(text));

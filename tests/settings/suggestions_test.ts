@@ -66,7 +66,7 @@ const CASES: [what: string, change: (lines: Lines) => Lines, variables: Lines, s
   ]),
 ];
 for (const [what, change, variables, said] of CASES) {
-  Deno.test(`doctor() says what was probably meant: ${what}`, () =>
+  Deno.test(`doctor() suggests a correction for ${what}`, () =>
     withSession(change, variables, async (session) => {
       const { checks } = await session.doctor();
       const found = checks.filter(({ message, fix }) => `${message}; ${fix}`.includes(said));

@@ -383,7 +383,7 @@ const PLANTED: Record<string, Planted> = {
 };
 
 for (const [what, { lines, code }] of Object.entries(PLANTED)) {
-  Deno.test(`what a stranger left in a .env found by search does not replace the user's password: ${what}`, () =>
+  Deno.test(`no call is made as the stranger whose tokens are in a .env found by search, if the user has set a password: ${what}`, () =>
     inWorld(async (world) => {
       const { folder, run, sandbox: { settings } } = world;
       const planted = lines(await strangersLines(world), world);

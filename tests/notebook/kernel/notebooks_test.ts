@@ -4,9 +4,10 @@ import type { Exercise } from "../../../notebooks/exercises/check.ts";
 import { computeSecretHash } from "../../../mod.ts";
 import { cardHtml } from "../../../src/show/card.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
+import { lackOfPrograms, testNeeding } from "../../support/needs.ts";
 import { code } from "./notebook_builders.ts";
 import { describeOutputs } from "./compare_outputs.ts";
-import { kernelTest, PYTHON } from "./kernel.ts";
+import { kernelTest } from "./kernel.ts";
 import { type CodeCell, codeCells, readNotebook } from "./notebook.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./run_notebooks.ts";
@@ -133,22 +134,26 @@ Deno.test("in notebook 05, the cell above each exercise shows the problem to ide
   assertEquals(found.length, 4);
 });
 
-Deno.test("the Python lines of notebook 02 compute SECRET_HASH", async () => {
-  const { cells } = await readNotebook(
-    new URL("../../../notebooks/02_login.ipynb", import.meta.url),
-  );
-  const [, lines = ""] =
-    /```python\n([^]*?)```/.exec(cells.map(({ source }) => source).join("\n")) ??
-      [];
-  const values = ["Ada Ö", "client", "secret"] as const;
-  const [username, clientId, clientSecret] = values.map((value) => JSON.stringify(value));
-  const script = `import base64, hmac
+testNeeding(
+  lackOfPrograms("python3"),
+  "the Python lines of notebook 02 compute SECRET_HASH",
+  async () => {
+    const { cells } = await readNotebook(
+      new URL("../../../notebooks/02_login.ipynb", import.meta.url),
+    );
+    const [, lines = ""] =
+      /```python\n([^]*?)```/.exec(cells.map(({ source }) => source).join("\n")) ??
+        [];
+    const values = ["Ada Ö", "client", "secret"] as const;
+    const [username, clientId, clientSecret] = values.map((value) => JSON.stringify(value));
+    const script = `import base64, hmac
 username, client_id, client_secret = ${username}, ${clientId}, ${clientSecret}
 ${lines}
 print(secret_hash)`;
-  const { stdout } = await new Deno.Command(PYTHON, { args: ["-c", script] }).output();
-  assertEquals(new TextDecoder().decode(stdout).trim(), await computeSecretHash(...values));
-});
+    const { stdout } = await new Deno.Command("python3", { args: ["-c", script] }).output();
+    assertEquals(new TextDecoder().decode(stdout).trim(), await computeSecretHash(...values));
+  },
+);
 
 /** The styles of a card's frame and names, without their colors. */
 function cardStyles(html: string): string[] {

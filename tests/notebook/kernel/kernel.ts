@@ -77,7 +77,8 @@ interface Cell {
 /** A folder with a file `platform-auth`. */
 const COMMAND = fileURLToPath(import.meta.resolve("./bin"));
 
-function searchPath(hasCommand: boolean): string {
+/** The search path of a kernel. Errors name the command only where it is installed. */
+export function searchPath(hasCommand: boolean): string {
   const folders = (Deno.env.get("PATH") ?? "").split(delimiter)
     .filter((folder) => !existsSync(`${folder}/platform-auth`));
   return [...(hasCommand ? [COMMAND] : []), ...folders].join(delimiter);

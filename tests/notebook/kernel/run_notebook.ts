@@ -1,9 +1,8 @@
 /** Runs a notebook on a new kernel and reports the differences from its file. */
 
-import { basename, delimiter, dirname, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, dirname, resolve } from "node:path";
 import { compareOutputs, describeOutputs } from "./compare_outputs.ts";
-import { type CellResult, PYTHON, startKernel } from "./kernel.ts";
+import { type CellResult, PYTHON, searchPath, startKernel } from "./kernel.ts";
 import {
   type CodeCell,
   codeCells,
@@ -20,9 +19,6 @@ const UNSTABLE = "unstable-output";
 // The settings of the person who runs it would change the outputs.
 const OWN_SETTINGS =
   /^(?:AUTH_|APP_CLIENT_|API_BASE_URL$|API_ALLOWED_ORIGINS$|USER_POOL_ID$|PASSWORD$|ACCESS_TOKEN|REFRESH_TOKEN$|AUTHENTICATED_AT$|FORCE_COLOR$)/;
-
-/** A folder with a file `platform-auth`: errors name the command only where it is installed. */
-const WITH_COMMAND = fileURLToPath(import.meta.resolve("./bin"));
 
 export interface RunOptions {
   /** Write outputs and counts back into the file when nothing is wrong. Default `false`. */
@@ -196,7 +192,6 @@ function failureOf(result: CellResult): string {
 
 function kernelEnvironment(): Record<string, string> {
   const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !OWN_SETTINGS.test(name));
-  const PATH = `${WITH_COMMAND}${delimiter}${Deno.env.get("PATH") ?? ""}`;
   // Without NO_COLOR, plain text contains escape codes for colors.
-  return { ...Object.fromEntries(kept), PATH, NO_COLOR: "1" };
+  return { ...Object.fromEntries(kept), PATH: searchPath(true), NO_COLOR: "1" };
 }

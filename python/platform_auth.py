@@ -201,20 +201,20 @@ class PlatformAuth(_Auth):
         self._header = printed["header"]
         self._asked_at = time.time()
         self._renew_at = time.time() + left - min(60, left / 3)
+        for warning in printed.get("warnings", []):
+            warnings.warn(warning)
 
     def _run(self, *words: str, text: str = "") -> dict[str, Any]:
         # A function that raises an error has no variable with a secret: tracebacks may show those.
-        result, notices = self._outcome(words, text)
-        for notice in notices:
-            warnings.warn(notice)
+        result = self._outcome(words, text)
         if isinstance(result, PlatformAuthError):
             raise result
         return result
 
     def _outcome(
         self, words: tuple[str, ...], text: str
-    ) -> tuple[Union[PlatformAuthError, dict[str, Any]], list[str]]:
-        """Runs the command. Returns what it printed, or an error; and its warnings."""
+    ) -> Union[PlatformAuthError, dict[str, Any]]:
+        """Runs the command. Returns what it printed, or an error."""
         # Jupyter and VS Code are often started without the folders of the shell's PATH.
         folders = [os.path.expanduser(f"~/{folder}") for folder in (".local/bin", ".deno/bin")]
         path = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
@@ -223,7 +223,7 @@ class PlatformAuth(_Auth):
             return PlatformAuthError(
                 "Cannot find the command platform-auth; install it. If it works in a terminal, add "
                 "its folder to the PATH: os.environ['PATH'] += os.pathsep + '/its/folder'"
-            ), []
+            )
         line = [program, *words, "--json"]
         if self._env_file is not None:
             line += ["--env-file", self._env_file]
@@ -238,23 +238,22 @@ class PlatformAuth(_Auth):
             )
         except OSError as error:
             problem = f"Cannot run {program}: {error.strerror}"
-            return PlatformAuthError(f"{problem}; install it again"), []
+            return PlatformAuthError(f"{problem}; install it again")
         if done.returncode != 0:
-            return _error_in(done.stderr, done.returncode), []
-        notices = re.findall("^platform-auth: warning: (.+)", done.stderr, re.MULTILINE)
+            return _error_in(done.stderr, done.returncode)
         try:
             printed = json.loads(done.stdout)
             if words[0] == "token":
                 # Anything else could not be a header, or would be another one, too.
                 token = re.fullmatch("[!-~]+", printed.pop("access_token"))
                 printed["header"] = _Secret(f"bearer {token[0]}")  # type: ignore
-            return printed, notices
+            return printed
         except (ValueError, TypeError, KeyError, AttributeError):
             pass  # the error must not lead to what was printed, as its cause would
         return PlatformAuthError(
             f"{program} printed no token, so it is another program or another version; to "
             "write this file again, run: platform-auth python > platform_auth.py"
-        ), []
+        )
 
 
 _logged_in_at = 0.0

@@ -71,7 +71,7 @@ If there is no session, logs in with the user name and password from the .env
 or the environment. If AUTH_STORE is set, never logs in: a session in a store
 is shared.
 
-With --json, prints "access_token" and, if known, "expires_at" and
+With --json, prints "access_token", "warnings" and, if known, "expires_at" and
 "api_base_url".`,
     options: {
       "min-valid": {

@@ -80,7 +80,12 @@ Deno.test("token prints only a current token, or JSON with --json", () =>
     const first = await printed();
     const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
     const json = JSON.parse((await run(["token", "--json"])).stdout);
-    assertEquals(json, { access_token, expires_at, api_base_url: `${sandbox.apiUrl}/` });
+    assertEquals(json, {
+      access_token,
+      expires_at,
+      api_base_url: `${sandbox.apiUrl}/`,
+      warnings: [],
+    });
     const expireIn = async (seconds: number) => {
       const text = await Deno.readTextFile(envFile);
       const end = new Date(Date.now() + seconds * 1_000).toISOString();

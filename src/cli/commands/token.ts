@@ -19,6 +19,7 @@ export async function run(
       access_token: token,
       ...(end && { expires_at: end }),
       ...(base && { api_base_url: base }),
+      warnings: found.warnings,
     },
     text: token,
   };

@@ -68,9 +68,10 @@ function inLine(line: string): Finding[] {
  * ignored, because it may also mean the endpoint of the API.
  */
 function inJson(value: unknown): Finding[] {
-  return Object.entries(Object(value)).flatMap(([key, member]) =>
-    typeof member !== "string" ? inJson(member) : key === "endpoint" ? [] : labeled(key, member)
-  );
+  return Object.entries(Object(value)).flatMap(([key, member]) => {
+    if (typeof member !== "string") return inJson(member);
+    return key === "endpoint" ? [] : labeled(key, member);
+  });
 }
 
 function labeled(label: string, text: string): Finding[] {

@@ -151,8 +151,9 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
 
   const problems = [`missing ${missing.map((name) => namesOf(name, settings)).join(", ")}`];
   const searched = unusable.length === 0 ? whyNoSettings(settings) : undefined;
-  const isUnset = searched !== undefined && inKernel();
-  const steps: string[] = isUnset ? [fixText(searched.fix)] : [];
+  // In a notebook without settings, the fix of `searched` also says how to set them.
+  const hasFix = searched !== undefined && inKernel();
+  const steps = hasFix ? [fixText(searched.fix)] : [];
   for (const { problem, fix = "" } of half ? [half, ...unusable] : unusable) {
     problems.push(problem);
     steps.push(fixText(fix));
@@ -162,11 +163,12 @@ function missingSettings(missing: readonly SettingName[], settings: Settings): S
     problems.push("the environment could not be read without --allow-env");
   }
   const inFile = envFile === undefined ? "" : `in ${envFile}, `;
-  if (unset.length > 0 && !isUnset) {
+  if (unset.length > 0 && !hasFix) {
     steps.push(`set the missing values ${inFile}in the environment or as an option`);
   }
   if (unset.some((name) => name !== "username" && name !== "password")) {
-    steps.push(BY_SUPPORT + commandOr(isUnset ? "" : ", then run platform-auth init", ""));
+    const init = hasFix ? "" : commandOr(", then run platform-auth init", "");
+    steps.push(`${BY_SUPPORT}${init}`);
   }
   return {
     code: isWithheld ? "UNTRUSTED_ORIGIN" : "MISSING_SETTINGS",

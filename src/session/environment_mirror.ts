@@ -2,9 +2,7 @@ import { environment, foreignVariable, setVariable } from "../platform/environme
 import { linesIn, readStored, type StoredTokens } from "./stored_tokens.ts";
 import { isOfAnother } from "./whose.ts";
 import { makeTokens, type Tokens } from "../provider/tokens.ts";
-import { AUDIENCE_VARIABLE, audienceText, type Trust } from "../settings/trust.ts";
-import { displayPath } from "../files/paths.ts";
-import { ENV_FILE_VARIABLE } from "../settings/options.ts";
+import { AUDIENCE_VARIABLE, audienceText, notSent, type Trust } from "../settings/trust.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Notices } from "./notices.ts";
 
@@ -92,9 +90,10 @@ function tokensInEnvironment(
   if (kept !== undefined && own.accessToken.reveal() === kept.accessToken.reveal()) return { own };
   if (own.accessToken.reveal() === "") {
     // A refresh token alone does not show its client and account, so it never replaces a session.
-    const { refreshToken } = kept ?? own;
-    if (own.refreshToken?.reveal() !== refreshToken?.reveal()) return {};
-    return trust.isFound && kept === undefined ? { note: unsent(envFile) } : { own };
+    if (kept !== undefined) {
+      return own.refreshToken?.reveal() === kept.refreshToken?.reveal() ? { own } : {};
+    }
+    return trust.isFound ? { note: notSent("REFRESH_TOKEN", envFile ?? "") } : { own };
   }
   if (!isOfAnother(own.claims, clientId, kept?.claims)) return { own };
   return {
@@ -103,16 +102,6 @@ function tokensInEnvironment(
         "session neither uses nor replaces them",
       fix: "unset ACCESS_TOKEN and REFRESH_TOKEN if no other program needs them",
     },
-  };
-}
-
-/** Says that the refresh token in the environment is not sent to the hosts in a `.env`. */
-function unsent(envFile: string | undefined): StoredTokens["note"] {
-  return {
-    problem: `REFRESH_TOKEN from the environment is not sent to the hosts in ${
-      displayPath(envFile)
-    }: this file was found by search, so someone else may have written it`,
-    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${envFile}`,
   };
 }
 

@@ -137,13 +137,25 @@ function withheldFrom(
 ): Withheld {
   const hosts = names.map((name) => VARIABLES[name]).join(" and ");
   const given = secrets.join(" and ");
+  const { problem, fix } = notSent(given, path, ` (${hosts})`);
   return {
     names,
-    problem: `${given} from the environment is not sent to the hosts in ${
+    problem,
+    fix: `${fix}; otherwise set ${hosts} in the environment, or unset ${given}`,
+  };
+}
+
+/** Says that the hosts in a file that was found by search do not get a secret of the environment. */
+export function notSent(
+  secret: string,
+  path: string,
+  hosts = "",
+): { readonly problem: string; readonly fix: string } {
+  return {
+    problem: `${secret} from the environment is not sent to the hosts in ${
       displayPath(path)
-    } (${hosts}): this file was found by search, so someone else may have written it`,
-    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path}; otherwise set ${hosts} in the ` +
-      `environment, or unset ${given}`,
+    }${hosts}: this file was found by search, so someone else may have written it`,
+    fix: `to trust the file, set ${ENV_FILE_VARIABLE}=${path}`,
   };
 }
 

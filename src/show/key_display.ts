@@ -1,6 +1,7 @@
 import { type AuthenticatorKey, keyText } from "../session/challenges/challenge.ts";
 import { ConfigError } from "../errors/errors.ts";
 import { inKernel } from "../errors/advice.ts";
+import { unlessAborted } from "../platform/abort.ts";
 import { loadPackage } from "../platform/packages.ts";
 import { isDumbTerminal, terminalColumns } from "../platform/terminal.ts";
 
@@ -55,14 +56,13 @@ async function pictureOf(
   address: string,
   form: "renderSVG" | "renderUnicodeCompact",
 ): Promise<string | undefined> {
+  const limit = AbortSignal.timeout(LOAD_MS);
   try {
-    const late = Promise.withResolvers<void>();
-    Deno.unrefTimer(setTimeout(late.resolve, LOAD_MS));
-    const drawn = await Promise.race([loadPackage("draw a QR code", QR_PACKAGE), late.promise]);
+    const drawing = await unlessAborted(limit, loadPackage("draw a QR code", QR_PACKAGE));
     // Scanners need a margin around the code, especially on a dark page.
-    return drawn?.[form](address, { border: 4 });
+    return drawing[form](address, { border: 4 });
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!limit.aborted && !(error instanceof ConfigError)) throw error;
     return undefined;
   }
 }

@@ -52,10 +52,10 @@ export async function runLogout(
   const { everywhere = false, "keep-remote": keepRemote = false } = options;
   const before = status();
   const found = await logout({ everywhere, revoke: !keepRemote });
-  // `status()` does not read a store, which may have contained a session.
-  const isChange = before.state !== "none" || before.settings[VARIABLES.store] !== undefined ||
-    before.notices.length + found.notices.length > 0;
-  return { value: found, text: isChange ? Deno.inspect(found) : "There was no session." };
+  // `status()` does not read a store, and a notice may be about stored tokens.
+  const wasNone = before.state === "none" && before.settings[VARIABLES.store] === undefined &&
+    before.notices.length + found.notices.length === 0;
+  return { value: found, text: wasNone ? "There was no session." : Deno.inspect(found) };
 }
 
 export async function runDoctor({ options }: Given<{ login: boolean }>): Promise<Answer> {

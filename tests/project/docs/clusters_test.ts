@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { inFolder, MOD_URL, namesIn, runScript } from "../../support/child_deno.ts";
-import { documentText } from "../../support/documented_flags.ts";
+import { codeBlocks } from "../../support/documented_flags.ts";
 import { withUrls } from "../../support/examples.ts";
 import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 
@@ -14,8 +14,7 @@ testNeeding(
   "the recipe that gets the token from a command works with its documented permissions",
   () =>
     inFolder(async (cwd) => {
-      const [, recipe = ""] = /^```ts\n([^]*?new Deno\.Command\("ssh"[^]*?)^```$/m
-        .exec(documentText("docs/clusters.md")) ?? [];
+      const [, recipe = ""] = codeBlocks("docs/clusters.md", "The option `token`");
       await using sandbox = await startSandbox();
       await Deno.writeTextFile(`${cwd}/ssh`, SSH, { mode: 0o700 });
       await Deno.writeTextFile(`${cwd}/token`, await sandbox.portalToken());

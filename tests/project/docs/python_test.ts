@@ -68,25 +68,24 @@ function inPythonWorld(
   });
 }
 
-/** A file store. */
-function fileStore(body: string, status = 200): LocalServer & { received: boolean[] } {
+/** A server that notes whether each request contained a token. */
+function noting(respond: (url: string) => Response): LocalServer & { received: boolean[] } {
   const received: boolean[] = [];
-  const server = serveLocal(({ headers }) => {
+  const server = serveLocal(({ headers, url }) => {
     received.push(headers.has("authorization"));
-    return new Response(body, { status });
+    return respond(url);
   });
   return { ...server, received };
 }
 
+/** A file store. */
+const fileStore = (body: string, status = 200) => noting(() => new Response(body, { status }));
+
 /** An API that redirects to a file store, unless the path is `/v1/stations`. */
-function redirecting(to: string): LocalServer & { received: boolean[] } {
-  const received: boolean[] = [];
-  const server = serveLocal(({ headers, url }) => {
-    received.push(headers.has("authorization"));
-    return url.endsWith("/v1/stations") ? Response.json([{ id: 1 }]) : Response.redirect(to);
-  });
-  return { ...server, received };
-}
+const redirecting = (to: string) =>
+  noting((url) =>
+    url.endsWith("/v1/stations") ? Response.json([{ id: 1 }]) : Response.redirect(to)
+  );
 
 /** An API that rejects the first token and, at `/never`, each. */
 function rejecting(): LocalServer & { received: string[] } {

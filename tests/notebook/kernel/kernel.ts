@@ -1,8 +1,8 @@
 /** Runs cells on a real Deno kernel, as a front end does, with Python's jupyter_client: `client.py`. */
-import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Output } from "./notebook.ts";
+import { neededVariables } from "../../support/child_deno.ts";
 import { type Lack, notInstalled, pythonWith, testNeeding } from "../../support/needs.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
@@ -26,12 +26,8 @@ export function kernelTest(name: string, fn: (t: Deno.TestContext) => Promise<vo
 export interface KernelOptions {
   /** The working folder: that of the notebook. Its nearest `deno.json` applies. */
   readonly cwd: string;
-  /** Variables to add to this process's environment. */
+  /** Further environment variables. */
   readonly env?: Record<string, string>;
-  /** Start from an empty environment instead. Default `false`. */
-  readonly clearEnv?: boolean;
-  /** Whether the search path contains the command `platform-auth`. Default `true`. */
-  readonly hasCommand?: boolean;
 }
 
 export interface ExecuteOptions {
@@ -74,15 +70,8 @@ interface Cell {
   readonly result: PromiseWithResolvers<CellResult>;
 }
 
-/** A folder with a file `platform-auth`. */
+/** A folder with a file `platform-auth`. Errors name the command only where it is installed. */
 const COMMAND = fileURLToPath(import.meta.resolve("./bin"));
-
-/** The search path of a kernel. Errors name the command only where it is installed. */
-export function searchPath(hasCommand: boolean): string {
-  const folders = (Deno.env.get("PATH") ?? "").split(delimiter)
-    .filter((folder) => !existsSync(`${folder}/platform-auth`));
-  return [...(hasCommand ? [COMMAND] : []), ...folders].join(delimiter);
-}
 
 /** Starts a kernel and waits until its messages arrive. */
 export async function startKernel(options: KernelOptions): Promise<Kernel> {
@@ -106,13 +95,15 @@ export class Kernel implements AsyncDisposable {
   #error: unknown;
   #closing: Promise<void> | undefined;
 
-  constructor({ cwd, env = {}, clearEnv = false, hasCommand = true }: KernelOptions) {
+  constructor({ cwd, env = {} }: KernelOptions) {
+    const needed = neededVariables();
     const kernel = [Deno.execPath(), "jupyter", "--kernel", "--conn"];
     this.#child = new Deno.Command(PYTHON, {
       args: [CLIENT, ...kernel],
       cwd,
-      env: clearEnv ? env : { PATH: searchPath(hasCommand), ...env },
-      clearEnv,
+      // Without NO_COLOR, plain text contains escape codes for colors.
+      env: { ...needed, PATH: `${COMMAND}${delimiter}${needed.PATH}`, NO_COLOR: "1", ...env },
+      clearEnv: true,
       stdin: "piped",
       stdout: "piped",
       stderr: "null",

@@ -52,7 +52,6 @@ export interface CellResult {
   /** Late output of this cell, sent while another one runs, is added here. */
   readonly outputs: Output[];
   readonly inputs: readonly InputRequest[];
-  readonly executionCount: number | null;
   readonly ename?: string;
   readonly evalue?: string;
   readonly traceback?: string[];
@@ -73,19 +72,26 @@ interface Cell {
 /** A folder with a file `platform-auth`. Errors name the command only where it is installed. */
 const COMMAND = fileURLToPath(import.meta.resolve("./bin"));
 
-/** Starts a kernel and waits until its messages arrive. */
+const START_ATTEMPTS = 3;
+
+/**
+ * Starts a kernel and waits until its messages arrive. Another program may take a port between the
+ * client's choice and the kernel's start, and then another kernel is started.
+ */
 export async function startKernel(options: KernelOptions): Promise<Kernel> {
-  const kernel = new Kernel(options);
-  try {
-    await kernel.ready;
-  } catch (error) {
-    await kernel.close();
-    throw error;
+  for (let attempt = 1;; attempt++) {
+    const kernel = new Kernel(options);
+    try {
+      await kernel.ready;
+      return kernel;
+    } catch (error) {
+      await kernel[Symbol.asyncDispose]();
+      if (attempt === START_ATTEMPTS) throw error;
+    }
   }
-  return kernel;
 }
 
-/** A running kernel. Close it, or declare it with `await using`. */
+/** A running kernel. Declare it with `await using`. */
 export class Kernel implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #orders: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -93,7 +99,6 @@ export class Kernel implements AsyncDisposable {
   readonly #started = Promise.withResolvers<void>();
   readonly #cells: Cell[] = [];
   #error: unknown;
-  #closing: Promise<void> | undefined;
 
   constructor({ cwd, env = {} }: KernelOptions) {
     const needed = neededVariables();
@@ -134,16 +139,8 @@ export class Kernel implements AsyncDisposable {
     this.#order({ interrupt: true });
   }
 
-  /** Ends the kernel. May be called twice. */
-  close(): Promise<void> {
-    return this.#closing ??= this.#close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
+  /** Ends the kernel. */
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#orders.close().catch(() => {});
     await this.#events;
     await this.#child.status;
@@ -165,10 +162,9 @@ export class Kernel implements AsyncDisposable {
       if (event.outputs) cell?.outputs.splice(0, Infinity, ...event.outputs);
       if (event.input && cell) this.#answer(cell, event.input);
       if (event.reply && cell) {
-        const { outputs, inputs } = cell;
-        const { status, execution_count: executionCount, ename, evalue, traceback } = event.reply;
+        const { status, ename, evalue, traceback } = event.reply;
         const failure = status === "error" && { ename, evalue, traceback };
-        cell.result.resolve({ status, outputs, inputs, executionCount, ...failure });
+        cell.result.resolve({ status, outputs: cell.outputs, inputs: cell.inputs, ...failure });
       }
     }
     this.#error = new KernelDiedError(`The kernel died (${how})`);

@@ -189,28 +189,6 @@ for (const [what, why, spoil] of spoiled) {
   });
 }
 
-Deno.test("a save keeps an edit that another program makes at the same time", async () => {
-  await using world = await signedIn({ file: true });
-  const open = Deno.openSync;
-  let edits = 0;
-  // The other program saves after the session has read the file and before it replaces the file.
-  Deno.openSync = (path, options) => {
-    const file = open(path, options);
-    if (String(path).endsWith(".tmp") && edits++ === 0) {
-      Deno.writeTextFileSync(world.envFile, "LATE=1\n", { append: true });
-    }
-    return file;
-  };
-  try {
-    assertEquals((await world.session.refresh()).warnings, []);
-  } finally {
-    Deno.openSync = open;
-  }
-  assert(edits > 0);
-  assertEquals(linesOf(world.envFile).LATE, "1");
-  await assertSavedAgain(world, world.session, world.envFile);
-});
-
 Deno.test("the session ends if its lines are removed from the .env", async () => {
   await using world = await signedIn({ file: true });
   Deno.writeTextFileSync(world.envFile, MINE);

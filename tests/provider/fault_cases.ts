@@ -125,7 +125,7 @@ export async function startFaultyProvider(
     isWaiting: () =>
       each.waitsAfter !== undefined && proxy.counts[each.waitsAfter] > before[each.waitsAfter],
     async [Symbol.asyncDispose]() {
-      await proxy.close();
+      await proxy[Symbol.asyncDispose]();
       await sandbox.close();
     },
   };

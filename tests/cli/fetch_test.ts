@@ -8,7 +8,7 @@ import { REFUSING } from "../support/free_port.ts";
 import { serveLocal } from "../support/local_server.ts";
 import { NO_SHELL, NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import { startTcpCapture } from "../support/tcp_capture.ts";
+import { record } from "../support/raw_http.ts";
 
 const CSV = "/v1/stations/gull-harbor/observations.csv";
 
@@ -248,9 +248,9 @@ Deno.test("fetch fails if the response ends too early", () =>
   inCliWorld(async (world) => {
     await world.signIn();
     const raw = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nonly this";
-    await using server = startTcpCapture([raw]);
-    const given = world.reaching(new URL(server.url).origin);
-    const { code, stdout, stderr } = await world.run(["fetch", server.url], given);
+    await using server = record(raw);
+    const given = world.reaching(server.origin);
+    const { code, stdout, stderr } = await world.run(["fetch", server.origin], given);
     assertEquals([code, stdout], [1, "only this"]);
     assertMatch(stderr, /^platform-auth: .* it broke off; try again \(.*API_BODY\)\n$/);
   }));

@@ -4,7 +4,7 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { ROOT_ONLY, subject } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { record } from "../support/raw_http.ts";
 
 /** Logs in, calls the API, and prints the results. */
 const SCRIPT = `
@@ -61,12 +61,12 @@ subject(ROOT_ONLY, "a planted .env of another user", (test) => {
 function plantedTest(test: typeof Deno.test, what: string, place: Place): void {
   test(`hosts in a planted .env ${what} receive neither password nor token`, async () => {
     await using sandbox = await startSandbox();
-    await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
+    await using evil = record();
     await inFolder(async (folder) => {
       await Deno.mkdir(`${folder}/${place.work}`, { recursive: true });
       if (place.marker) await Deno.writeTextFile(`${folder}/${place.marker}`, "{}");
-      const text = `AUTH_URL=${evil.url}\nAPI_BASE_URL=${evil.url}\n` +
-        `API_ALLOWED_ORIGINS=${evil.url}\nAUTH_TIMEOUT_MS=1\n`;
+      const text = `AUTH_URL=${evil.origin}\nAPI_BASE_URL=${evil.origin}\n` +
+        `API_ALLOWED_ORIGINS=${evil.origin}\nAUTH_TIMEOUT_MS=1\n`;
       const path = `${folder}/${place.planted}.env`;
       const file = place.link ? `${folder}/theirs` : path;
       await Deno.writeTextFile(file, text);

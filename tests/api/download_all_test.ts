@@ -41,7 +41,7 @@ function test(name: string, api: Api, use: (world: BatchWorld) => Promise<void>)
   Deno.test(name, () => inBatchWorld(api, use));
 }
 
-const text: Api = (path) => new Response(`text of ${path}`);
+const text = (path: string) => new Response(`text of ${path}`);
 /** Lets other work run first, so that requests overlap. */
 const later = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
 
@@ -56,7 +56,7 @@ for (const [options, wanted] of [[{}, 4], [{ concurrency: 9 }, 9]] as const) {
     // If too many requests were sent, the next one would arrive in this time.
     await later();
     running--;
-    return text(path, 0);
+    return text(path);
   };
   test(
     `downloadAll() downloads ${wanted} files at once with ${JSON.stringify(options)}`,
@@ -89,7 +89,7 @@ test(
 const failing: Api = (path) => {
   if (path === "/1") return new Response("no such file", { status: 404 });
   if (path === "/2") return new Response("queued", { status: 202 });
-  return text(path, 0);
+  return text(path);
 };
 test(
   "downloadAll() lists each failed file without its query, and saves the others",
@@ -144,7 +144,7 @@ test(
 
 test(
   "downloadAll() continues if the API drops the requests for one file",
-  (path, count) => path === "/1" ? unreachable() : text(path, count),
+  (path) => path === "/1" ? unreachable() : text(path),
   async (world) => {
     const { counts } = await world.all(world.items(4), { concurrency: 1 });
     assertEquals([counts, world.asked.length], [{ saved: 3, kept: 0, failed: 1 }, 3 + 6]);
@@ -184,9 +184,9 @@ const storeFailures: [what: string, fail: () => Response, requests: number, RegE
   ],
 ];
 for (const [what, fail, requests, message] of storeFailures) {
-  const api: Api = (path, count) => {
+  const api: Api = (path) => {
     if (path === "/store") return fail();
-    if (path === "/1") return text(path, count);
+    if (path === "/1") return text(path);
     return new Response(null, { status: 302, headers: { location: STORE } });
   };
   test(
@@ -205,7 +205,7 @@ for (const [what, fail, requests, message] of storeFailures) {
 }
 
 const busyOnce: Api = (path, count) =>
-  count === 5 ? new Response("", { status: 429, headers: { "retry-after": "30" } }) : text(path, 0);
+  count === 5 ? new Response("", { status: 429, headers: { "retry-after": "30" } }) : text(path);
 test("downloadAll() pauses all downloads after a 429 with Retry-After", busyOnce, async (world) => {
   const pauses: number[] = [];
   let sentMeanwhile = 99;
@@ -259,7 +259,7 @@ test(
 );
 
 const silentOnce: Api = (path, count) =>
-  path === "/5" && count <= 6 ? new Promise(() => {}) : text(path, 0);
+  path === "/5" && count <= 6 ? new Promise(() => {}) : text(path);
 test(
   "downloadAll() ends when its signal aborts, and the next call downloads the rest",
   silentOnce,

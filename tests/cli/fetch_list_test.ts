@@ -67,6 +67,7 @@ Deno.test("fetch --list - reads the list from standard input", () =>
 const wrong: [string, string][] = [
   ["an address without a file name", "/v1/stations/\n"],
   ["a file outside the folder", "/v1/stations ../x\n"],
+  ["an absolute path", "/v1/stations /tmp/x\n"],
   ["a hidden file", "/v1/stations .env\n"],
   ["an address that would become a hidden file", "/v1/%2eenv\n"],
 ];

@@ -4,7 +4,7 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { ROOT_ONLY, testNeeding } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { record } from "../support/raw_http.ts";
 
 /** Prints the results of calls, and whether each error and the last warning name the other user. */
 const SCRIPT = `
@@ -31,7 +31,7 @@ for (const [what, folderOfFile, work, marker] of PLACES) {
     `no password or token is sent to the hosts in another user's .env ${what}`,
     async () => {
       await using sandbox = await startSandbox();
-      await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
+      await using evil = record();
       await inFolder(async (folder) => {
         await Deno.mkdir(`${folder}/${work}`, { recursive: true });
         if (marker) await Deno.writeTextFile(`${folder}/${marker}`, "{}");

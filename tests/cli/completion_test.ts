@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { lackOf, needing, NO_SHELL, subject } from "../support/needs.ts";
-import { answerOf } from "./answer_of.ts";
+import { answerOf } from "./own_process.ts";
 
 async function scriptOf(shell: string): Promise<string> {
   return (await answerOf("completion", shell)).text ?? "";

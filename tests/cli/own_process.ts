@@ -11,6 +11,7 @@ import {
   inCliWorld,
 } from "../support/cli_world.ts";
 import { withEnvironment } from "../support/environment.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
 
 /** URL of the program's entry point, from which some commands derive their output. */
 export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
@@ -48,6 +49,8 @@ async function resultOf(
   };
   const isTerminal = () => false;
   const readable = new Response(stdin as BodyInit).body;
+  // A busy machine has no effect.
+  using _timeouts = heldTimeouts();
   using _in = replaced(Deno.stdin, { isTerminal, readable });
   using _out = replaced(Deno.stdout, { isTerminal, write });
   using _error = replaced(Deno.stderr, { isTerminal });

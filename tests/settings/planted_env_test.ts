@@ -35,8 +35,8 @@ for (const [what, folderOfFile, work, marker] of PLACES) {
       await inFolder(async (folder) => {
         await Deno.mkdir(`${folder}/${work}`, { recursive: true });
         if (marker) await Deno.writeTextFile(`${folder}/${marker}`, "{}");
-        const text = `AUTH_URL=${evil.url}\nAPI_BASE_URL=${evil.url}\n` +
-          `API_ALLOWED_ORIGINS=${evil.url}\nAUTH_TIMEOUT_MS=1\n`;
+        const text = `AUTH_URL=${evil.origin}\nAPI_BASE_URL=${evil.origin}\n` +
+          `API_ALLOWED_ORIGINS=${evil.origin}\nAUTH_TIMEOUT_MS=1\n`;
         const path = `${folder}/${folderOfFile}.env`;
         const isLink = what.includes("link");
         const file = isLink ? `${folder}/theirs` : path;

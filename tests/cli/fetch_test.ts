@@ -1,7 +1,7 @@
 /** `platform-auth fetch`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
-import { type CliWorld, type CommandOptions, inCliWorld } from "../support/cli_world.ts";
+import type { CliWorld, CommandOptions } from "../support/cli_world.ts";
 import { makePipe } from "../support/disks.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { serveLocal } from "../support/local_server.ts";

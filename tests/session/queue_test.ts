@@ -90,29 +90,6 @@ Deno.test("a refresh that takes longer than three seconds is ended by login() wi
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
 });
 
-for (const end of ["login", "logout"] as const) {
-  for (const reason of ["early", "rejected"] as const) {
-    Deno.test(`a refresh (${reason}) that ${end}() ends causes no notice`, async () => {
-      using timeouts = heldTimeouts();
-      const api = () => new Response(null, { status: reason === "rejected" ? 401 : 200 });
-      await using world = await signedIn({ api });
-      const { session, clock } = world;
-      clock.advance(reason === "early" ? 1_795 : 1);
-      const held = world.hold();
-      const call = session.authFetch("/v1/whoami").catch(() => {});
-      await held.arrived;
-      const ended = end === "login"
-        ? session.login({ portalToken: "bearer the-token-of-the-later-login" })
-        : session.logout({ revoke: false });
-      await waiting(timeouts);
-      timeouts.pass(PATIENCE_MS);
-      await Promise.all([ended, call]);
-      assert(!session.status().notices.some(({ code }) => code === "REFRESH_FAILED"));
-      held.release();
-    });
-  }
-}
-
 Deno.test("a login replaces tokens that another program saves at the same moment", async () => {
   await using world = await signedIn({ file: true });
   await duringSave(

@@ -469,24 +469,27 @@ Deno.test("a call that needs the store waits for a read that a login began", () 
     const login = one.login();
     await reached;
     const called = call(one);
+    await turn();
     timeouts.pass(1_000);
     timeouts.pass(500);
     open();
     assertEquals([await called, (await login).state], [200, "valid"]);
   }));
 
-Deno.test("a login that could not be saved does not hide the next login of another process", () =>
-  sharing(async ({ table, one, other }) => {
-    await one.login();
-    table.onRead = table.onLock = away;
-    await one.login({ force: true });
-    table.onRead = table.onLock = nothing;
-    // The record is the one that this session knows.
-    await one.login();
-    await other.login({ force: true });
-    await one.login();
-    assertEquals(await one.accessToken(), await other.accessToken());
-  }));
+for (const steps of [["onRead", "onLock"], ["onWrite"]] as const) {
+  Deno.test(`a login that could not be saved does not hide the next login of another process (${steps})`, () =>
+    sharing(async ({ table, one, other }) => {
+      await one.login();
+      for (const step of steps) table[step] = away;
+      await one.login({ force: true });
+      for (const step of steps) table[step] = nothing;
+      // The record is the one that this session knows.
+      await one.login();
+      await other.login({ force: true });
+      await one.login();
+      assertEquals(await one.accessToken(), await other.accessToken());
+    }));
+}
 
 Deno.test("a call that cannot get the lock uses the tokens that another process saved meanwhile", () =>
   sharing(async ({ table, world, one, other }) => {

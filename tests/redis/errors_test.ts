@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { redisStore } from "../../src/redis/mod.ts";
+import { REFUSING } from "../support/free_port.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { rejection } from "../support/portless.ts";
 import { serveRaw } from "../support/raw_http.ts";
@@ -138,4 +139,12 @@ Deno.test("a request to a server that is down is repeated, with pauses, until it
   assertEquals((await rejection(store.read(end.signal))).code, "STORE_UNREACHABLE");
   // The first four pauses are at least 10, 20, 40 and 80 ms long.
   assert(performance.now() - begun > 140);
+});
+
+Deno.test("the error for a store says that the connection was refused", async () => {
+  using _timeouts = heldTimeouts();
+  const { host } = new URL(REFUSING);
+  const error = await rejection(redisStore(`redis://${host}`).read(AbortSignal.abort()));
+  assertEquals(error.code, "STORE_UNREACHABLE");
+  assertMatch(error.message, /store at 127.0.0.1:2: the connection was refused; start the store/);
 });

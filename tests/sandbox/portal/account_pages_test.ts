@@ -1,8 +1,7 @@
 /** The pages that replace a user's authenticator app and mailbox. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
-import { enter, operate, respond } from "../identity_provider/steps.ts";
-import { portalCookie, SAME_SITE, sandboxTest } from "../requests.ts";
+import { enter, operate, portalCookie, respond, SAME_SITE, sandboxTest } from "../requests.ts";
 
 async function signedIn(sandbox: Sandbox): Promise<{
   page: (path: string) => Promise<{ text: string; headers: Headers }>;

@@ -145,9 +145,9 @@ export async function logIn(sandbox: Sandbox): Promise<Answer["result"]> {
   return result;
 }
 
-/** Status, name and message of an error response in one line. */
-export function fault({ status, body }: Answer): string {
-  return `${status} ${body.__type}: ${body.message}`;
+/** `200`, or the status, the name and the message of an error response in one line. */
+export function outcome({ status, body }: Answer): string {
+  return status === 200 ? "200" : `${status} ${body.__type}: ${body.message}`;
 }
 
 /** Calls the API, without a port. */

@@ -2,9 +2,9 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   awsHeaders,
   type Body,
-  fault,
   logIn,
   loginBody,
+  outcome,
   refreshBody,
   sandboxTest,
   send,
@@ -56,7 +56,7 @@ sandboxTest("the token endpoint refuses a request in another format", {}, async 
       ...init,
       headers: { ...vendorHeaders(), ...headers },
     });
-    assertMatch(fault(answer), expected);
+    assertMatch(outcome(answer), expected);
     assertEquals(answer.headers.get("x-amzn-errortype"), `${answer.body.__type}:`);
   }
 });
@@ -81,7 +81,7 @@ const BODY_FAULTS: [fields: Body, parameters: Body, expected: string][] = [
 sandboxTest("the token endpoint refuses a login and says why", {}, async ({ sandbox }) => {
   for (const [fields, parameters, expected] of BODY_FAULTS) {
     const answer = await send(sandbox, { ...loginBody(sandbox, parameters), ...fields });
-    assertEquals(fault(answer), `400 ${expected}`);
+    assertEquals(outcome(answer), `400 ${expected}`);
   }
 });
 
@@ -106,7 +106,7 @@ sandboxTest(
     assertEquals(sandbox.settings.clientSecret, "");
     const without = loginBody(sandbox, { SECRET_HASH: undefined });
     assertEquals((await send(sandbox, without)).status, 200);
-    assertMatch(fault(await send(sandbox, loginBody(sandbox))), /Unable to verify secret hash/);
+    assertMatch(outcome(await send(sandbox, loginBody(sandbox))), /Unable to verify secret hash/);
   },
 );
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Authenticators } from "../../../src/sandbox/identity_provider/challenges/authenticators.ts";
 import { Clock } from "../../support/clock.ts";
-import { type Body, enter, fault, respond, sandboxTest } from "../requests.ts";
+import { type Body, enter, outcome, respond, sandboxTest } from "../requests.ts";
 
 sandboxTest("RespondToAuthChallenge refuses an answer that does not fit its challenge", {
   challenge: "EMAIL_OTP",
@@ -16,7 +16,7 @@ sandboxTest("RespondToAuthChallenge refuses an answer that does not fit its chal
   for (const [fields, responses, expected] of faults) {
     const asked = await enter(sandbox);
     const answers = { EMAIL_OTP_CODE: sandbox.codes.at(-1)?.code, ...responses };
-    assertMatch(fault(await respond(sandbox, asked, answers, fields)), expected);
+    assertMatch(outcome(await respond(sandbox, asked, answers, fields)), expected);
   }
 });
 

@@ -3,9 +3,9 @@ import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import {
   type Body,
   callApi,
-  fault,
   logIn,
   operate,
+  outcome,
   portalCookie,
   refreshBody,
   sandboxTest,
@@ -13,8 +13,7 @@ import {
 } from "../requests.ts";
 
 async function tryRefresh(sandbox: Sandbox, token: unknown): Promise<string> {
-  const answer = await send(sandbox, refreshBody(sandbox, token));
-  return answer.status === 200 ? "200" : fault(answer);
+  return outcome(await send(sandbox, refreshBody(sandbox, token)));
 }
 
 sandboxTest(
@@ -34,7 +33,7 @@ sandboxTest(
     const { clientSecret: ClientSecret } = sandbox.settings;
     for (const [fields, expected] of cases) {
       const body = { Token: RefreshToken, ClientSecret, ...fields };
-      const answer = fault(await operate(sandbox, "RevokeToken", body));
+      const answer = outcome(await operate(sandbox, "RevokeToken", body));
       assertEquals(answer.slice(0, expected.length), expected);
     }
     assertEquals(await tryRefresh(sandbox, RefreshToken), "200");
@@ -48,7 +47,7 @@ sandboxTest("signOutEverywhere() ends all existing sessions, but no later ones",
     const { AccessToken, RefreshToken } = await logIn(sandbox);
     return { AccessToken, RefreshToken, cookie: await portalCookie(sandbox) };
   };
-  const outcomes = async (
+  const endings = async (
     { AccessToken, RefreshToken, cookie }: Awaited<ReturnType<typeof open>>,
   ) => {
     const portal = new Request(sandbox.portalUrl, { headers: { cookie } });
@@ -61,7 +60,7 @@ sandboxTest("signOutEverywhere() ends all existing sessions, but no later ones",
   const before = await open();
   sandbox.signOutEverywhere();
   const revoked = "400 NotAuthorizedException: Refresh Token has been revoked";
-  assertEquals(await outcomes(before), [401, 303, revoked]);
-  assertEquals(await outcomes(await open()), [200, 200, "200"]);
+  assertEquals(await endings(before), [401, 303, revoked]);
+  assertEquals(await endings(await open()), [200, 200, "200"]);
   assertThrows(() => sandbox.signOutEverywhere("nobody"), TypeError, "addUser()");
 });

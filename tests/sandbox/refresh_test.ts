@@ -53,17 +53,25 @@ const HASH_RULES: ["optional" | "required" | "forbidden", accepted: boolean[]][]
 ];
 
 for (const [refreshSecretHash, accepted] of HASH_RULES) {
-  sandboxTest(`a refresh with a SECRET_HASH or without is checked if it is ${refreshSecretHash}`, {
-    refreshSecretHash,
-  }, async ({ sandbox }) => {
-    const { RefreshToken } = await logIn(sandbox);
-    const hashes = [undefined, hash(sandbox, sandbox.settings.username), hash(sandbox, "someone")];
-    for (const [index, SECRET_HASH] of hashes.entries()) {
-      const answer = outcome(await refresh(sandbox, RefreshToken, { SECRET_HASH }));
-      const refused = /^400 NotAuthorizedException: .*(SecretHash|SECRET_HASH)/;
-      assertMatch(answer, accepted[index] ? /^200$/ : refused);
-    }
-  });
+  sandboxTest(
+    `with refreshSecretHash "${refreshSecretHash}", a refresh is accepted only with such a SECRET_HASH`,
+    {
+      refreshSecretHash,
+    },
+    async ({ sandbox }) => {
+      const { RefreshToken } = await logIn(sandbox);
+      const hashes = [
+        undefined,
+        hash(sandbox, sandbox.settings.username),
+        hash(sandbox, "someone"),
+      ];
+      for (const [index, SECRET_HASH] of hashes.entries()) {
+        const answer = outcome(await refresh(sandbox, RefreshToken, { SECRET_HASH }));
+        const refused = /^400 NotAuthorizedException: .*(SecretHash|SECRET_HASH)/;
+        assertMatch(answer, accepted[index] ? /^200$/ : refused);
+      }
+    },
+  );
 }
 
 sandboxTest(

@@ -1,9 +1,8 @@
 /** Many processes that need a new token at the same moment. */
 import { assertEquals } from "@std/assert";
-import { createSession } from "../../../mod.ts";
+import { createSession, type SessionStore } from "../../../mod.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { inFolder, namesIn } from "../../support/child_deno.ts";
-import type { SessionStore } from "../../../mod.ts";
 import { settingsStore } from "../../../src/redis/settings_store.ts";
 import { resolveSettings } from "../../../src/settings/settings.ts";
 import { type ClientOptions, sessionWith, startClient } from "./client_process.ts";

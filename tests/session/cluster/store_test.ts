@@ -10,7 +10,7 @@ import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
 import { NO_REDIS, startRedis } from "../../support/redis_server.ts";
 import { newStoreKey } from "../../support/store_key.ts";
-import { gate, type Step, Table } from "../../support/table.ts";
+import { Table } from "../../support/table.ts";
 import { clusterTest } from "./in_cluster.ts";
 
 clusterTest(
@@ -49,12 +49,16 @@ testNeeding(
     inFolder(async (folder) => {
       await using redis = await startRedis(folder);
       await using sandbox = createSandbox();
-      const { step, reached, open } = gate();
-      let meanwhile: Step = () => {};
+      const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let isHeld = false;
       await using provider = serveLocal(async (request) => {
-        const response = await sandbox.handle(new Request(sandbox.authUrl, request));
-        await meanwhile(request.signal);
-        return response;
+        const { method, headers } = request;
+        const body = await request.text();
+        if (isHeld) {
+          asked.resolve();
+          await ended.promise;
+        }
+        return await sandbox.handle(new Request(sandbox.authUrl, { method, headers, body }));
       });
       const options = {
         ...sandbox.settings,
@@ -70,13 +74,14 @@ testNeeding(
         `import { createSession } from ${JSON.stringify(MOD_URL)};
       await createSession(${JSON.stringify(options)}).refresh();`,
       );
-      meanwhile = step;
+      isHeld = true;
       const child = startScript(folder);
-      await reached;
+      const output = child.output();
+      await Promise.race([asked.promise, output]);
       child.kill("SIGKILL");
-      await child.output();
-      meanwhile = () => {};
-      open();
+      await output;
+      isHeld = false;
+      ended.resolve();
       // The test does not wait until the lock expires by itself.
       const expire = "redis.call('PEXPIRE', redis.call('KEYS', '*:lock')[1], 1)";
       assertEquals(await redis.tell(`EVAL "return ${expire}" 0`), ":1\r\n");

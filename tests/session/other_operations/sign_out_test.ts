@@ -12,6 +12,7 @@ import {
   type Sent,
   signedIn,
 } from "../../support/portless.ts";
+import { until } from "../../support/until.ts";
 import { errorAnswer, refusedConnection, tokenAnswer, TOKENS } from "../../support/answers.ts";
 
 /** A session whose provider replaces refresh tokens, and responds to a logout as given. */
@@ -75,16 +76,17 @@ Deno.test("logout() waits at most three seconds for a provider that does not res
   using timeouts = heldTimeouts();
   let status: SessionStatus | undefined;
   const out = world.session.logout().then((given) => status = given);
-  for (let passed = 0; status === undefined;) {
-    await new Promise((next) => setTimeout(next, 0));
+  let passed = 0;
+  await until(() => {
     const ms = timeouts.asked[passed];
-    if (ms === undefined) continue;
+    if (ms === undefined) return status !== undefined;
     // The tokens are removed before the request.
     assertEquals([world.session.status().state, linesOf(world.envFile)], ["none", {}]);
     passed++;
     world.clock.advance(ms / 1_000);
     timeouts.pass(ms);
-  }
+    return false;
+  });
   assertOnlyHere(await out, /not at the provider: no response from /);
   // Each timeout is rounded up to a millisecond, and a late response is read for 100 ms more.
   assert(world.clock.monotonic() - begun < 3_202, `${timeouts.asked}`);

@@ -61,7 +61,6 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     limited,
     /the password/,
   ],
-  ["requires a password", "CONFIG SET requirepass Right-Word-1", same, /the password/],
   ["has no such database", "PING", (url) => `${url}99`, /the number after the port/],
 ];
 for (const [what, line, address, fix] of PERMANENT) {
@@ -105,8 +104,7 @@ const HTTP = "HTTP/1.1 400 Bad Request\r\n\r\n";
 /** Responses of a server that is not a Redis server: to a script, and to other commands. */
 const ODD_REPLIES: [what: string, toScript: string, toOthers: string][] = [
   ["a number", ":5\r\n", OK],
-  ["deeply nested lists to a script", NESTED, OK],
-  ["deeply nested lists to every command", NESTED, NESTED],
+  ["deeply nested lists", NESTED, NESTED],
   ["HTTP", HTTP, HTTP],
 ];
 for (const [what, toScript, toOthers] of ODD_REPLIES) {

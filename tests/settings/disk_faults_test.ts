@@ -265,24 +265,6 @@ Deno.test("a save succeeds if another process removes its temporary file", async
   assert(removed > 1);
 });
 
-Deno.test("a refresh does not read the folder of the .env, which may contain many files", async () => {
-  await using world = await signedIn({ file: true });
-  const { readDirSync } = Deno;
-  let reads = 0;
-  Deno.readDirSync = (path) => {
-    reads++;
-    return readDirSync(path);
-  };
-  try {
-    await world.session.refresh();
-    assertEquals(reads, 0);
-    await world.session.logout();
-    assertEquals(reads, 1);
-  } finally {
-    Deno.readDirSync = readDirSync;
-  }
-});
-
 Deno.test("a session continues while an editor has emptied the .env", async () => {
   await using world = await signedIn({ file: true });
   Deno.writeTextFileSync(world.envFile, "");

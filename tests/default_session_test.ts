@@ -129,7 +129,6 @@ Deno.test("a foreign token in the environment is reported, but neither sent nor 
       (client) => jwt({ ...later, client_id: client, username: "grace" }),
       /belong to another app client or account, so this session/,
     ],
-    ["of a code host", () => "ghp_0123456789abcdefghij", /belong to another app client/],
   ];
   for (const [what, make, said] of foreign) {
     await withDefault({ file: true }, {}, async (world, options) => {

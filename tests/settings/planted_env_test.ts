@@ -4,7 +4,7 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { ROOT_ONLY, testNeeding } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { record } from "../support/raw_http.ts";
 
 /** Prints the results of calls, and whether each error and the last warning name the other user. */
 const SCRIPT = `
@@ -31,12 +31,12 @@ for (const [what, folderOfFile, work, marker] of PLACES) {
     `no password or token is sent to the hosts in another user's .env ${what}`,
     async () => {
       await using sandbox = await startSandbox();
-      await using evil = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
+      await using evil = record();
       await inFolder(async (folder) => {
         await Deno.mkdir(`${folder}/${work}`, { recursive: true });
         if (marker) await Deno.writeTextFile(`${folder}/${marker}`, "{}");
-        const text = `AUTH_URL=${evil.url}\nAPI_BASE_URL=${evil.url}\n` +
-          `API_ALLOWED_ORIGINS=${evil.url}\nAUTH_TIMEOUT_MS=1\n`;
+        const text = `AUTH_URL=${evil.origin}\nAPI_BASE_URL=${evil.origin}\n` +
+          `API_ALLOWED_ORIGINS=${evil.origin}\nAUTH_TIMEOUT_MS=1\n`;
         const path = `${folder}/${folderOfFile}.env`;
         const isLink = what.includes("link");
         const file = isLink ? `${folder}/theirs` : path;

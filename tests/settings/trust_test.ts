@@ -8,7 +8,7 @@ import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { record } from "../support/raw_http.ts";
 
 type Variables = Record<string, string>;
 
@@ -43,11 +43,6 @@ async function inWorld(
     };
     await use({ sandbox, own, token, folder, run });
   });
-}
-
-/** Starts a host of someone else, which must receive nothing. */
-function startStranger() {
-  return startTcpCapture(Array.from({ length: 60 }, () => rawAnswer(200, "{}")));
 }
 
 /** The lines that a login with these options saves in a `.env`. */
@@ -130,21 +125,21 @@ for (const secrets of SECRETS) {
         const { folder, own, run, sandbox } = world;
         await Deno.mkdir(`${folder}/redis`);
         await using redis = hasStore ? await startRedis(`${folder}/redis`, false) : undefined;
-        await using stranger = startStranger();
+        await using stranger = record();
         const env = await environmentWith(secrets, world, redis?.url);
         await writeEnv(folder, {
           ...own,
-          AUTH_URL: stranger.url,
-          API_BASE_URL: stranger.url,
-          API_ALLOWED_ORIGINS: stranger.url,
+          AUTH_URL: stranger.origin,
+          API_BASE_URL: stranger.origin,
+          API_ALLOWED_ORIGINS: stranger.origin,
           // This client secret is the stranger's, not the user's.
           APP_CLIENT_SECRET: "planted-client-secret-1",
           // A stranger could guess the address of the store, but it is never read from a file.
           ...(env.AUTH_STORE && { AUTH_STORE: env.AUTH_STORE }),
         });
         const before = sandbox.requests.length;
-        const results = JSON.parse(await run(callsTo(stranger.url), env));
-        await run(commandsTo(stranger.url), env);
+        const results = JSON.parse(await run(callsTo(stranger.origin), env));
+        await run(commandsTo(stranger.origin), env);
         assertEquals([stranger.requests.length, sandbox.requests.length], [0, before]);
         const { path, address, fetchJson, download, login } = results;
         const refused = "UNTRUSTED_ORIGIN";
@@ -281,15 +276,15 @@ const STORIES: Record<string, {
 for (const [title, { env, file, script, outcomes }] of Object.entries(STORIES)) {
   Deno.test(`a token from the environment is not sent to the hosts in a .env that was found by search: ${title}`, () =>
     inWorld(async (world) => {
-      await using stranger = startStranger();
-      await writeEnv(world.folder, file(stranger.url, world));
+      await using stranger = record();
+      await writeEnv(world.folder, file(stranger.origin, world));
       const source = `
         const outcomes = [];
         const attempt = (call) => call.then(async (it) => {
           await it.body?.cancel();
           outcomes.push(it.status ?? it.state);
         }, (error) => outcomes.push(error.code ?? error.name));
-        ${script(stranger.url, world)}
+        ${script(stranger.origin, world)}
         console.log(outcomes.join());`;
       assertEquals(await world.run(source, await env(world)), outcomes);
       assertEquals(stranger.requests.length, 0);

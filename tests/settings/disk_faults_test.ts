@@ -38,10 +38,10 @@ async function assertMemoryOnly(session: Session, why: RegExp): Promise<void> {
 }
 
 /** Fails unless the next refresh is saved without a warning. */
-async function assertSavedAgain(world: Portless, session: Session, path: string): Promise<void> {
-  const { warnings } = await session.refresh();
+async function assertSavedAgain(world: Portless, path = world.envFile): Promise<void> {
+  const { warnings } = await world.session.refresh();
   assertEquals(warnings, []);
-  assert(linesOf(path).ACCESS_TOKEN === await session.accessToken());
+  assert(linesOf(path).ACCESS_TOKEN === await world.session.accessToken());
   assert(linesOf(path).REFRESH_TOKEN === world.sent.at(-1)?.parameters.REFRESH_TOKEN);
   if (Deno.build.os !== "windows") assertEquals((Deno.statSync(path).mode ?? 0) & 0o777, 0o600);
 }
@@ -77,7 +77,7 @@ async function assertSurvives(
     assertEquals(Deno.readFileSync(path), before);
     assertEquals(namesIn(folderOf(path)).filter((name) => name.endsWith(".tmp")), []);
   });
-  await assertSavedAgain(world, world.session, path);
+  await assertSavedAgain(world, path);
   assert(Deno.readTextFileSync(path).startsWith(MINE));
 }
 
@@ -189,7 +189,7 @@ Deno.test("the next save recreates a deleted .env", async () => {
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
   world.clock.advance(3_000);
   assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  await assertSavedAgain(world, world.session, world.envFile);
+  await assertSavedAgain(world);
   assertEquals(world.logins(), 1);
 });
 
@@ -262,7 +262,7 @@ Deno.test("a save succeeds if another process removes its temporary file", async
     renameSync(from, to);
   };
   try {
-    await withoutLocks(() => assertSavedAgain(world, world.session, world.envFile));
+    await withoutLocks(() => assertSavedAgain(world));
   } finally {
     Deno.renameSync = renameSync;
   }

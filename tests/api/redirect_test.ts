@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { rejection, signedIn, statusOf } from "../support/portless.ts";
-import type { ApiError, AuthError, DownloadItem, SessionOptions } from "../../mod.ts";
-import { inFolder } from "../support/child_deno.ts";
+import type { ApiError, AuthError, SessionOptions } from "../../mod.ts";
 import { serveLocal } from "../support/local_server.ts";
 
 /** A request as a server received it. */
@@ -87,32 +86,21 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-Deno.test("authFetch() sends the original request again if its redirect ends in a 401", async () => {
-  const cases = [303, 307].flatMap((status) => [[status, true], [status, false]] as const);
-  for (const [status, hasUrl] of cases) {
+for (const status of [303, 307]) {
+  Deno.test(`authFetch() sends the original request again if its redirect with ${status} ends in a 401`, async () => {
     await using api = listen(({ path }, count) =>
       path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })
     );
-    await using world = await signedIn({
-      session: { apiBaseUrl: api.origin },
-      api: async (request) => {
-        const response = await fetch(request);
-        // The response of many a custom fetch, such as a mock, has no address.
-        return hasUrl ? response : new Response(response.body, response);
-      },
-    });
-    const init = {
-      method: "POST",
-      body: '{"rows":2}',
-      headers: { "content-type": "application/json" },
-    };
+    await using world = await sessionOn(api.origin);
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", body: '{"rows":2}', headers };
     assertEquals(await statusOf(world.session.authFetch("/a", init)), 201);
     const [first, , second] = api.seen;
     assert(second?.authorization !== first?.authorization);
     assertEquals({ ...second, authorization: "" }, { ...first, authorization: "" });
     assertEquals(world.refreshes(), 1);
-  }
-});
+  });
+}
 
 /**
  * An API behind a TLS proxy whose redirect to the path with a slash leads over http:. The token is
@@ -134,25 +122,13 @@ Deno.test("a 401 does not count against the token if a redirect has dropped the 
     const { session, sandbox } = world;
     if (!renewable) await session.login({ portalToken: await sandbox.portalToken() });
     assertEquals(await statusOf(session.authFetch("/items")), 401);
-    assertEquals(world.called.map(({ authorization }) => authorization !== ""), [
-      true,
-      false,
-      false,
-    ]);
-    assertEquals([world.refreshes(), session.status().state], [0, "valid"]);
+    const hadToken = world.called.map(({ authorization }) => authorization !== "");
+    assertEquals(hadToken, [true, false, false]);
     const error = await rejection(session.fetchJson("/items")) as ApiError;
     assertEquals([error.code, error.status], ["API_STATUS", 401]);
     assertMatch(error.problem, /the API responded .*after a redirect to http:\/\/[^/]+, where/);
     assertMatch(error.fix, /^check API_BASE_URL and the path: /);
     assertMatch(error.message, /explain API_STATUS\)$/);
-    await inFolder(async (folder) => {
-      const items = ["items", "other", "more"].map((name) => [`/${name}`, `${folder}/${name}`]);
-      const { counts, failed } = await session.downloadAll(items as DownloadItem[], {
-        concurrency: 1,
-      });
-      assertEquals([counts.saved, counts.failed], [2, 1]);
-      assertEquals(failed[0]?.error.message.includes("after a redirect to http://"), true);
-    });
     assertEquals([world.refreshes(), session.status().state], [0, "valid"]);
   }
 });

@@ -38,7 +38,7 @@ function inBatchWorld(api: Api, use: (world: BatchWorld) => Promise<void>): Prom
 }
 
 function test(name: string, api: Api, use: (world: BatchWorld) => Promise<void>): void {
-  Deno.test(name, () => inBatchWorld(api, use));
+  Deno.test({ name, timeout: 60_000, fn: () => inBatchWorld(api, use) });
 }
 
 const text = (path: string) => new Response(`text of ${path}`);

@@ -88,7 +88,7 @@ function test(
   behavior: Partial<Behavior>,
   use: (world: World) => Promise<void>,
 ): void {
-  Deno.test(name, () => inWorld(behavior, use));
+  Deno.test({ name, timeout: 60_000, fn: () => inWorld(behavior, use) });
 }
 
 /** Leaves the first 20 bytes of the file, as an interrupted download does. */

@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import { serveLocal } from "../support/local_server.ts";
 import { portless, rejection, signedIn, statusOf } from "../support/portless.ts";
+import { signedInAt } from "./on_port.ts";
 
 const URL_OF_API = "https://api.sandbox.example/v1/uploads";
 
@@ -124,10 +125,7 @@ Deno.test("authFetch() sends the body of a Request with its length, even after a
     await request.text();
     return new Response("", { status: lengths.length === 1 ? 401 : 201 });
   });
-  await using world = await signedIn({
-    session: { apiBaseUrl: server.origin },
-    api: (request) => fetch(request),
-  });
+  await using world = await signedInAt(server.origin);
   const request = new Request(`${server.origin}/x`, { method: "POST", body: "four" });
   assertEquals(await statusOf(world.session.authFetch(request)), 201);
   assertEquals([lengths, request.bodyUsed], [["4", "4"], true]);
@@ -306,10 +304,7 @@ Deno.test("the caller's signal ends the reading of a body that stops arriving", 
   const begun = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
   await using server = serveLocal(begun);
-  await using world = await signedIn({
-    session: { apiBaseUrl: server.origin },
-    api: (request) => fetch(request),
-  });
+  await using world = await signedInAt(server.origin);
   const own = new AbortController();
   const response = await world.session.authFetch("/v1/whoami", { signal: own.signal });
   own.abort(new Error("enough"));

@@ -6,6 +6,7 @@ import { inFolder, namesIn } from "../support/child_deno.ts";
 import { serveLocal } from "../support/local_server.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
 import { rawAnswer, serveRaw, writeAll } from "../support/raw_http.ts";
+import { signedInAt } from "./on_port.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 /** 60 bytes, of which no two are the same. */
@@ -91,6 +92,15 @@ function test(
   Deno.test({ name, timeout: 60_000, fn: () => inWorld(behavior, use) });
 }
 
+/** Downloads a file from a server on a port, and returns it as text. */
+async function savedFrom(origin: string, init: RequestInit = {}): Promise<string> {
+  await using world = await signedInAt(origin);
+  return await inFolder(async (folder) => {
+    await world.session.download("/x", `${folder}/x`, { init });
+    return await Deno.readTextFile(`${folder}/x`);
+  });
+}
+
 /** Leaves the first 20 bytes of the file, as an interrupted download does. */
 async function leavePart({ api, asked, get }: World): Promise<void> {
   const before = asked.length;
@@ -139,14 +149,7 @@ Deno.test("download() survives a connection that is closed", async () => {
     const text = count++ === 0 ? `${head}01234` : rest.replace("206 Canned", "206 Partial");
     await writeAll(connection, new TextEncoder().encode(text));
   });
-  await using world = await signedIn({
-    session: { apiBaseUrl: server.origin },
-    api: (request) => fetch(request),
-  });
-  await inFolder(async (folder) => {
-    await world.session.download("/x", `${folder}/x`);
-    assertEquals([Deno.readTextFileSync(`${folder}/x`), count], ["0123456789", 2]);
-  });
+  assertEquals([await savedFrom(server.origin), count], ["0123456789", 2]);
 });
 
 test("download() resumes an interrupted file and requests only the rest", {}, async (world) => {
@@ -396,17 +399,9 @@ Deno.test("download() decodes a response with content-encoding GZIP", async () =
     asked.push(headers.get("accept-encoding"));
     return new Response(rows, { headers: { "content-encoding": "GZIP" } });
   });
-  await using world = await signedIn({
-    session: { apiBaseUrl: server.origin },
-    api: (request) => fetch(request),
-  });
-  await inFolder(async (folder) => {
-    // download() replaces this header.
-    const init = { headers: { "accept-encoding": "br" } };
-    await world.session.download("/x", `${folder}/x`, { init });
-    assertEquals(Deno.readTextFileSync(`${folder}/x`), "rows");
-  });
-  assertEquals(asked, ["identity"]);
+  // download() replaces this header.
+  const init = { headers: { "accept-encoding": "br" } };
+  assertEquals([await savedFrom(server.origin, init), asked], ["rows", ["identity"]]);
 });
 
 test("download() refuses a response with an unknown content-encoding", {

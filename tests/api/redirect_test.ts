@@ -1,27 +1,32 @@
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import { rejection, signedIn, statusOf } from "../support/portless.ts";
-import type { ApiError, AuthError, SessionOptions } from "../../mod.ts";
+import type { ApiError, AuthError } from "../../mod.ts";
 import { serveLocal } from "../support/local_server.ts";
+import { signedInAt } from "./on_port.ts";
 
 /** A request as a server received it. */
-async function seenIn({ method, url, headers, body }: Request) {
-  const { pathname, search } = new URL(url);
-  return {
-    method,
-    path: pathname + search,
-    authorization: headers.get("authorization"),
-    cookie: headers.get("cookie"),
-    type: headers.get("content-type"),
-    body: await new Response(body).text(),
-  };
+interface Seen {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | null;
+  readonly cookie: string | null;
+  readonly type: string | null;
+  readonly body: string;
 }
-type Seen = Awaited<ReturnType<typeof seenIn>>;
 
-/** A server on a real port that records its requests. */
+/** A server that records its requests. */
 function listen(answer: (seen: Seen, count: number) => Response) {
   const seen: Seen[] = [];
   const server = serveLocal(async (request) => {
-    const one = await seenIn(request);
+    const { method, url, headers } = request;
+    const one = {
+      method,
+      path: new URL(url).pathname,
+      authorization: headers.get("authorization"),
+      cookie: headers.get("cookie"),
+      type: headers.get("content-type"),
+      body: await request.text(),
+    };
     seen.push(one);
     return answer(one, seen.length);
   });
@@ -31,15 +36,10 @@ function listen(answer: (seen: Seen, count: number) => Response) {
 const redirect = (status: number, location: string) =>
   new Response(null, { status, headers: { location } });
 
-/** A session whose API is on a real port. Its provider needs no port. */
-function sessionOn(origin: string, more: SessionOptions = {}) {
-  return signedIn({ session: { apiBaseUrl: origin, ...more }, api: (request) => fetch(request) });
-}
-
 Deno.test("GET and HEAD follow a redirect to another origin without the token and cookies", async () => {
   await using files = listen(() => new Response("rows"));
   await using api = listen(() => redirect(302, `${files.origin}/f.csv?signature=s`));
-  await using world = await sessionOn(api.origin);
+  await using world = await signedInAt(api.origin);
   const answer = await world.session.authFetch("/download");
   assertEquals(await answer.text(), "rows");
   await world.session.authFetch("/download", { method: "HEAD", headers: { cookie: "mine=1" } });
@@ -60,7 +60,7 @@ for (const [status, method, arrives] of within) {
     await using api = listen(({ path }) =>
       path === "/a" ? redirect(status, "/b") : new Response("done")
     );
-    await using world = await sessionOn(api.origin);
+    await using world = await signedInAt(api.origin);
     const init = { method, body: "a,b", headers: { "content-type": "text/csv" } };
     for (const input of ["/a", new Request(`${api.origin}/a`, init)]) {
       const response = await world.session.authFetch(input, input === "/a" ? init : {});
@@ -78,7 +78,7 @@ for (const status of [301, 302, 303, 307, 308]) {
     await using other = listen(() => new Response("leaked"));
     await using api = listen(() => redirect(status, `${other.origin}/collect?q=hidden`));
     // This applies even to an allowed origin, because the user meant the body for the first one.
-    await using world = await sessionOn(api.origin, { allowedOrigins: other.origin });
+    await using world = await signedInAt(api.origin, { allowedOrigins: other.origin });
     const call = world.session.authFetch("/upload", { method: "POST", body: "rows" });
     const { code, message } = await rejection(call);
     assertEquals([code, other.seen], ["UNTRUSTED_ORIGIN", []]);
@@ -91,7 +91,7 @@ for (const status of [303, 307]) {
     await using api = listen(({ path }, count) =>
       path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })
     );
-    await using world = await sessionOn(api.origin);
+    await using world = await signedInAt(api.origin);
     const headers = { "content-type": "application/json" };
     const init = { method: "POST", body: '{"rows":2}', headers };
     assertEquals(await statusOf(world.session.authFetch("/a", init)), 201);
@@ -175,7 +175,7 @@ Deno.test("the error of a second redirect does not show the path of the first ta
 
 Deno.test('authFetch() handles redirect: "manual" and redirect: "error" like fetch()', async () => {
   await using api = listen(() => redirect(302, "/next"));
-  await using world = await sessionOn(api.origin);
+  await using world = await signedInAt(api.origin);
   const answer = await world.session.authFetch("/a", { redirect: "manual" });
   assertEquals([answer.status, answer.headers.get("location")], [302, "/next"]);
   await answer.body?.cancel();
@@ -205,7 +205,7 @@ const unusable: [what: string, location: string, init: RequestInit, why: RegExp,
 for (const [what, location, init, why, code] of unusable) {
   Deno.test(`authFetch() rejects ${what}`, async () => {
     await using api = listen(() => redirect(307, location));
-    await using world = await sessionOn(api.origin);
+    await using world = await signedInAt(api.origin);
     const error = await rejection(world.session.authFetch("/a", init));
     assertInstanceOf(error, TypeError);
     assertEquals(error.code, code);

@@ -242,10 +242,22 @@ Deno.test("the error for a header that cannot be sent does not quote the header"
   assertEquals(world.called, []);
 });
 
+/** An API that rejects every token at one path. */
+const closedPath = ({ url }: Request) =>
+  new Response("", { status: url.endsWith("/closed") ? 401 : 200 });
+
+Deno.test("a path that rejects every token causes one refresh in 30 seconds, even if other paths work", async () => {
+  await using world = await signedIn({ api: closedPath });
+  for (const refreshes of [1, 1, 2]) {
+    assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
+    assertEquals((await world.session.authFetch("/v1/open")).status, 200);
+    assertEquals(world.refreshes(), refreshes);
+    world.clock.advance(16);
+  }
+});
+
 Deno.test("a session keeps its access token after a refused refresh if the API accepted it in the latest call", async () => {
-  await using world = await signedIn({
-    api: ({ url }) => new Response("", { status: url.endsWith("/closed") ? 401 : 200 }),
-  });
+  await using world = await signedIn({ api: closedPath });
   world.sandbox.failures.push({ at: "token", status: 503 });
   assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
   assertEquals((await world.session.authFetch("/v1/open")).status, 200);

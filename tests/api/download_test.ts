@@ -345,17 +345,24 @@ test("download() gives up after six requests in a row without new data", {
 });
 
 const POST = { method: "POST" };
-const refusals: [what: string, instead: () => Response, RequestInit, times: number][] = [
-  ["six times if the API only responds with 503", () => answer(503), {}, 6],
-  ["once, as a POST, if the API responds with 503", () => answer(503), POST, 1],
-  ["six times while the API is preparing the file", () => answer(202), {}, 6],
-  ["once, as a POST, while the API is preparing the file", () => answer(202), POST, 1],
-  ["once if it is to wait more than five minutes", () => answer(202, wait(301)), {}, 1],
+const refusals: [
+  what: string,
+  response: () => Response,
+  RequestInit,
+  times: number,
+  fix: RegExp,
+][] = [
+  ["six times if the API only responds with 503", () => answer(503), {}, 6, /try again/],
+  ["once, as a POST, if the API responds with 503", () => answer(503), POST, 1, /try again/],
+  ["six times while the API is preparing the file", () => answer(202), {}, 6, /try again/],
+  ["once, as a POST, while the API is preparing the file", () => answer(202), POST, 1, /read it/],
+  ["once if it is to wait long", () => answer(202, wait(301)), {}, 1, /wait 301 seconds/],
 ];
-for (const [what, instead, init, times] of refusals) {
+for (const [what, instead, init, times, fix] of refusals) {
   test(`download() sends its request ${what}`, { instead }, async ({ asked, get, folder }) => {
-    const { code, status } = await rejection(get({ init })) as ApiError;
-    assertEquals(code, status === 202 ? "API_BODY" : "API_STATUS");
+    const error = await rejection(get({ init })) as ApiError;
+    assertEquals(error.code, error.status === 202 ? "API_BODY" : "API_STATUS");
+    assertMatch(error.fix, fix);
     assertEquals([asked.length, namesIn(folder)], [times, []]);
   });
 }

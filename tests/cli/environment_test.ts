@@ -5,6 +5,7 @@ import { namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
+import { inOwnProcess } from "./own_process.ts";
 
 /** Works in a folder without a `.env`. */
 function inBareFolder(use: (world: CliWorld) => Promise<void>): Promise<void> {
@@ -64,16 +65,15 @@ async function withRefreshToken({ sandbox, variables }: CliWorld): Promise<Recor
 }
 
 Deno.test("refresh needs only the settings and REFRESH_TOKEN in the .env, and saves the new token", () =>
-  inCliWorld(async (world) => {
+  inOwnProcess(async (world) => {
     const { run, folder, envFile } = world;
     const lines = await withRefreshToken(world);
     await writeEnv(folder, lines);
     const { code, stderr } = await run(["refresh"]);
     assertEquals([code, stderr], [0, ""]);
-    const { ACCESS_TOKEN, ...saved } = linesOf(envFile);
+    const { ACCESS_TOKEN, REFRESH_TOKEN } = linesOf(envFile);
     assertMatch(ACCESS_TOKEN ?? "", /^eyJ/);
-    assertEquals(saved.REFRESH_TOKEN, lines.REFRESH_TOKEN);
-    assertEquals((await run(["fetch", "/v1/whoami"])).code, 0);
+    assertEquals(REFRESH_TOKEN, lines.REFRESH_TOKEN);
   }));
 
 Deno.test("refresh needs only the settings and REFRESH_TOKEN in the environment", () =>
@@ -107,7 +107,7 @@ Deno.test("refresh says why REFRESH_TOKEN is not sent to the hosts in a .env tha
   }));
 
 Deno.test("the error of refresh recommends setting USERNAME if SECRET_HASH needs a user name", () =>
-  inCliWorld(async (world) => {
+  inOwnProcess(async (world) => {
     const { run, folder } = world;
     const lines = await withRefreshToken(world);
     await writeEnv(folder, lines);
@@ -118,16 +118,16 @@ Deno.test("the error of refresh recommends setting USERNAME if SECRET_HASH needs
     assertEquals((await run(["refresh"])).code, 0);
   }, { refreshSecretHash: "required" }));
 
-for (const missing of ["USER_POOL_ID", "APP_CLIENT_ID", "AUTH_URL"]) {
-  Deno.test(`the error of refresh names ${missing} if only that is missing`, () =>
-    inCliWorld(async (world) => {
-      const { [missing]: _, ...lines } = await withRefreshToken(world);
-      await writeEnv(world.folder, lines);
+Deno.test("the error of refresh names the only setting that is missing", () =>
+  inOwnProcess(async (world) => {
+    const lines = await withRefreshToken(world);
+    for (const missing of ["USER_POOL_ID", "APP_CLIENT_ID", "AUTH_URL"]) {
+      await writeEnv(world.folder, { ...lines, [missing]: "" });
       const { code, problem } = JSON.parse((await world.run(["refresh", "--json"])).stderr).error;
       assertEquals(code, "MISSING_SETTINGS");
       assertMatch(problem, new RegExp(`missing ${missing}$`));
-    }));
-}
+    }
+  }));
 
 Deno.test("fetch needs only a token and the address of the API", () =>
   inBareFolder(async ({ run, sandbox, variables: { API_BASE_URL = "" } }) => {

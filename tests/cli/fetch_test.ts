@@ -1,26 +1,36 @@
-/** `platform-auth fetch` in separate processes. */
+/** `platform-auth fetch`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
-import { type CliWorld, type CommandOptions, inCliWorld } from "../support/cli_world.ts";
+import type { CliWorld, CommandOptions } from "../support/cli_world.ts";
 import { makePipe } from "../support/disks.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { serveLocal } from "../support/local_server.ts";
 import { NO_SHELL, NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { record } from "../support/raw_http.ts";
+import { inOwnProcess } from "./own_process.ts";
 
-const CSV = "/v1/stations/gull-harbor/observations.csv";
+interface FetchWorld extends CliWorld {
+  /** A server that may receive the token. */
+  readonly origin: string;
+  readonly given: CommandOptions;
+  /** Runs `fetch` with these arguments. */
+  fetch(...args: string[]): Promise<ChildResult>;
+}
 
-/** A signed-in user, and a server that may receive the token. */
+/** A signed-in user, and a server with this response. */
 function inFetchWorld(
   handle: (request: Request) => Response | Promise<Response>,
-  use: (world: CliWorld & { origin: string; given: CommandOptions }) => Promise<void>,
+  use: (world: FetchWorld) => Promise<void>,
 ): Promise<void> {
-  return inCliWorld(async (world) => {
+  return inOwnProcess(async (world) => {
     await world.signIn();
     await using server = serveLocal(handle);
     const { origin } = server;
-    await use({ ...world, origin, given: world.reaching(origin) });
+    const given = world.reaching(origin);
+    const fetch = (...args: string[]) =>
+      world.run(["fetch", ...args], { ...given, stdin: "piped" });
+    await use({ ...world, origin, given, fetch });
   });
 }
 
@@ -29,18 +39,19 @@ function filesIn(folder: string): string[] {
   return namesIn(folder).filter((name) => !name.startsWith(".env"));
 }
 
-const BYTES = crypto.getRandomValues(new Uint8Array(60_000));
-
-Deno.test("fetch prints or saves the exact bytes of the response", () =>
-  inFetchWorld(() => new Response(BYTES), async ({ start, run, folder, origin, given }) => {
-    await run(["fetch", origin, "--output", "copy.bin"], given);
-    assertEquals(await Deno.readFile(`${folder}/copy.bin`), BYTES);
-    for (const further of [[], ["-o", "-"]]) {
-      const { stdout } = await start(["fetch", origin, ...further], given).output();
-      assertEquals(stdout, BYTES);
-    }
-    assertEquals(filesIn(folder), ["copy.bin"]);
-  }));
+Deno.test("fetch prints or saves the exact bytes of the response", () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(60_000));
+  return inFetchWorld(
+    () => new Response(bytes),
+    async ({ start, fetch, folder, origin, given }) => {
+      await fetch(origin, "--output", `${folder}/copy.bin`);
+      assertEquals(await Deno.readFile(`${folder}/copy.bin`), bytes);
+      const { stdout } = await start(["fetch", origin], given).output();
+      assertEquals(stdout, bytes);
+      assertEquals(filesIn(folder), ["copy.bin"]);
+    },
+  );
+});
 
 Deno.test("fetch sends the method, headers and body that its options set", async () => {
   const bodies = ["", "- item", "-5", "---\na: 1", "-- a comment", "-item"];
@@ -52,16 +63,14 @@ Deno.test("fetch sends the method, headers and body that its options set", async
     tokens.add(headers.get("authorization"));
     return new Response();
   };
-  await inFetchWorld(echo, async ({ run, folder, envFile, origin, given }) => {
+  await inFetchWorld(echo, async ({ fetch, folder, envFile, origin }) => {
     await Deno.writeTextFile(`${folder}/body.json`, '{"from":"file"}');
-    const fetch = (...args: string[]) =>
-      run(["fetch", origin, ...args], { ...given, stdin: "piped" });
-    await fetch();
-    await fetch("-d", "text", "-H", "a: b: c", "--header", "content-type: text/csv");
-    await fetch("-X", "PUT", "--data", "@body.json");
-    await fetch("-X", "PATCH", "-d", "-");
-    await fetch("--method", "DELETE");
-    for (const text of bodies) await fetch("-d", text, "-H", "content-type: text/csv");
+    await fetch(origin);
+    await fetch(origin, "-d", "text", "-H", "a: b: c", "--header", "content-type: text/csv");
+    await fetch(origin, "-X", "PUT", "--data", `@${folder}/body.json`);
+    await fetch(origin, "-X", "PATCH", "-d", "-");
+    await fetch(origin, "--method", "DELETE");
+    for (const text of bodies) await fetch(origin, "-d", text, "-H", "content-type: text/csv");
     // Not assertEquals(), whose diff would show the tokens.
     assert(tokens.size === 1 && tokens.has(`bearer ${linesOf(envFile).ACCESS_TOKEN}`));
   });
@@ -99,8 +108,8 @@ Deno.test("fetch prints each part of the response as soon as it arrives", () => 
 
 Deno.test("fetch --include prints status and headers before the body", () => {
   const body = () => new Response("gone", { status: 404, headers: { "x-mine": "1" } });
-  return inFetchWorld(body, async ({ run, origin, given }) => {
-    const { code, stdout } = await run(["fetch", origin, "--include"], given);
+  return inFetchWorld(body, async ({ fetch, origin }) => {
+    const { code, stdout } = await fetch(origin, "--include");
     assertEquals(code, 1);
     assertMatch(stdout, /^HTTP 404 Not Found\n(.+\n)*x-mine: 1\n(.+\n)*\ngone\n$/);
   });
@@ -109,24 +118,20 @@ Deno.test("fetch --include prints status and headers before the body", () => {
 Deno.test("fetch --output replaces an existing file only with --if-exists replace", () => {
   let asked = 0;
   const body = () => (asked++, new Response("of today"));
-  return inFetchWorld(body, async ({ run, folder, origin, given }) => {
-    await Deno.writeTextFile(`${folder}/data.csv`, "of yesterday");
-    const save = (...more: string[]) =>
-      run(["fetch", origin, "--output", "data.csv", ...more], given);
-    const refused = await save();
+  return inFetchWorld(body, async ({ fetch, folder, origin }) => {
+    const file = `${folder}/data.csv`;
+    await Deno.writeTextFile(file, "of yesterday");
+    const refused = await fetch(origin, "--output", file);
     assertEquals([refused.code, refused.stdout], [1, ""]);
     assertMatch(refused.stderr, /it already exists; use --if-exists replace, or choose another/);
-    const kept = await save("--if-exists", "keep");
+    const kept = await fetch(origin, "--output", file, "--if-exists", "keep");
     assertEquals([kept.code, kept.stdout], [0, ""]);
     assertMatch(kept.stderr, /data\.csv already exists and was kept/);
-    assertEquals([await Deno.readTextFile(`${folder}/data.csv`), asked], ["of yesterday", 0]);
-    const replaced = await save("--if-exists", "replace");
-    assertEquals(replaced, {
-      code: 0,
-      stdout: "",
-      stderr: "platform-auth: saved data.csv, 8 bytes\n",
-    });
-    assertEquals([await Deno.readTextFile(`${folder}/data.csv`), asked], ["of today", 1]);
+    assertEquals([await Deno.readTextFile(file), asked], ["of yesterday", 0]);
+    const replaced = await fetch(origin, "--output", file, "--if-exists", "replace");
+    const stderr = `platform-auth: saved ${file}, 8 bytes\n`;
+    assertEquals(replaced, { code: 0, stdout: "", stderr });
+    assertEquals([await Deno.readTextFile(file), asked], ["of today", 1]);
   });
 });
 
@@ -137,8 +142,8 @@ const notFiles: [status: number, said: RegExp][] = [
 for (const [status, said] of notFiles) {
   Deno.test(`fetch --output does not save a ${status}`, () => {
     const answer = () => Response.json({ job: 7 }, { status, headers: { "retry-after": "301" } });
-    return inFetchWorld(answer, async ({ run, folder, origin, given }) => {
-      const { code, stdout, stderr } = await run(["fetch", origin, "-o", "data.nc"], given);
+    return inFetchWorld(answer, async ({ fetch, folder, origin }) => {
+      const { code, stdout, stderr } = await fetch(origin, "-o", `${folder}/data.nc`);
       assertEquals([code, stdout, filesIn(folder)], [1, "", []]);
       assertMatch(stderr, said);
     });
@@ -149,14 +154,12 @@ testNeeding(
   NO_SHELL,
   "fetch refuses to save to a pipe and recommends --output -",
   () =>
-    inCliWorld(async ({ run, folder, signIn }) => {
-      await signIn();
+    inFetchWorld(() => new Response("time,"), async ({ fetch, folder, origin }) => {
       await makePipe(`${folder}/pipe`);
-      const { code, stdout, stderr } = await run(["fetch", CSV, "-o", "pipe"]);
+      const { code, stdout, stderr } = await fetch(origin, "-o", `${folder}/pipe`);
       assertEquals([code, stdout], [1, ""]);
       assertMatch(stderr, /pipe: it is not a regular file; use --output - and .* FILE\)\n$/);
-      const { stdout: printed } = await run(["fetch", CSV, "-o", "-"]);
-      assertMatch(printed, /^time,/);
+      assertEquals((await fetch(origin, "-o", "-")).stdout, "time,");
     }),
 );
 
@@ -173,7 +176,7 @@ async function partBegun(folder: string): Promise<string> {
   return note.replace(/note$/, "part");
 }
 
-for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGKILL", 137]] as const) {
+for (const [signal, code] of [["SIGTERM", 143], ["SIGKILL", 137]] as const) {
   testNeeding(
     NO_SIGNALS,
     `after ${signal}, the same fetch command resumes the download`,
@@ -217,8 +220,8 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGKILL", 137
 
 Deno.test("fetch --json prints status, headers and body as printable ASCII", () => {
   const body = { name: "a\u202eb\u009bc\u{e0001}d" };
-  return inFetchWorld(() => Response.json(body), async ({ run, origin, given }) => {
-    const { stdout } = await run(["fetch", origin, "--json"], given);
+  return inFetchWorld(() => Response.json(body), async ({ fetch, origin }) => {
+    const { stdout } = await fetch(origin, "--json");
     assertEquals(/[^\n\x20-\x7e]/.test(stdout), false);
     const found = JSON.parse(stdout);
     assertEquals([found.status, found.body], [200, body]);
@@ -230,9 +233,8 @@ Deno.test("fetch --json prints numbers, names and strings of a JSON body as they
   // A parser would change each of these values, and the order of the names.
   const body = String.raw`{"b":[9007199254740993,1e400,1.0,-0],"2":{},"1":[ ],"1":"\u0061\"[{,:"}`;
   const type = { "content-type": "text/plain" };
-  return inFetchWorld(() => new Response(body, { headers: type }), async (world) => {
-    const { run, origin, given } = world;
-    const { stdout } = await run(["fetch", origin, "--json"], given);
+  return inFetchWorld(() => new Response(body, { headers: type }), async ({ fetch, origin }) => {
+    const { stdout } = await fetch(origin, "--json");
     const printed = stdout.slice(stdout.indexOf('"body": ') + 8, -3);
     assertEquals(printed.replace(/^ +|\n/gm, "").replaceAll(": ", ":"), body.replace("[ ]", "[]"));
     assertEquals(JSON.parse(stdout).body["1"], 'a"[{,:');
@@ -242,49 +244,48 @@ Deno.test("fetch --json prints numbers, names and strings of a JSON body as they
 
 Deno.test("fetch --json prints a deeply nested body", () => {
   const body = "[".repeat(30_000) + "]".repeat(30_000);
-  return inFetchWorld(() => new Response(body), async ({ run, origin, given }) => {
-    const { stdout, code } = await run(["fetch", origin, "--json"], given);
+  return inFetchWorld(() => new Response(body), async ({ fetch, origin }) => {
+    const { stdout, code } = await fetch(origin, "--json");
     assertEquals([code, stdout.replace(/[^[\]]/g, "").length], [0, body.length]);
   });
 });
 
 Deno.test("fetch fails if the response ends too early", () =>
-  inCliWorld(async (world) => {
-    await world.signIn();
+  inFetchWorld(() => new Response(), async ({ run, reaching }) => {
     const raw = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nonly this";
     await using server = record(raw);
-    const given = world.reaching(server.origin);
-    const { code, stdout, stderr } = await world.run(["fetch", server.origin], given);
+    const given = reaching(server.origin);
+    const { code, stdout, stderr } = await run(["fetch", server.origin], given);
     assertEquals([code, stdout], [1, "only this"]);
     assertMatch(stderr, /^platform-auth: .* it broke off; try again \(.*API_BODY\)\n$/);
   }));
 
-Deno.test("fetch prints the response of an HTTP error, does not save it, and fails", () =>
-  inCliWorld(async ({ run, folder, signIn }) => {
-    await signIn();
-    const missing = await run(["fetch", "/v1/nothing"]);
-    assertEquals([missing.code, JSON.parse(missing.stdout).error], [1, "not_found"]);
+Deno.test("fetch prints the response of an HTTP error, does not save it, and fails", () => {
+  const answer = () => Response.json({ error: "not_found" }, { status: 404 });
+  return inFetchWorld(answer, async ({ fetch, folder, origin }) => {
+    const missing = await fetch(`${origin}/v1/nothing`);
     // Both outputs often go to one terminal, where the message should start on a new line.
-    assert(missing.stdout.endsWith("}\n"));
+    assertEquals([missing.code, missing.stdout], [1, '{"error":"not_found"}\n']);
     assertMatch(
       missing.stderr,
-      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API responded with 404 \(.+\); check the path \(help: platform-auth explain 404\)\n$/,
+      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API responded with 404 .*; check the path \(help: platform-auth explain 404\)\n$/,
     );
-    const inJson = await run(["fetch", "/v1/nothing?a=secret-word", "--json"]);
+    const inJson = await fetch(`${origin}/v1/nothing?a=secret-word`, "--json");
     assertEquals([inJson.code, JSON.parse(inJson.stdout).status], [1, 404]);
     assertEquals(JSON.parse(inJson.stderr).error.code, "API_STATUS");
     assert(!inJson.stderr.includes("secret-word"), inJson.stderr);
-    const unsaved = await run(["fetch", "/v1/nothing", "--output", "file"]);
+    const unsaved = await fetch(origin, "--output", `${folder}/file`);
     assertEquals([unsaved.code, unsaved.stdout, filesIn(folder)], [1, "", []]);
-  }));
+  });
+});
 
 Deno.test("if a file host refuses, the error of fetch shows the host, but not the signature in the address", async () => {
   const signature = "presigned-signature-1";
   for (const status of [401, 403]) {
     await using host = serveLocal(() => new Response(`no ${signature}`, { status }));
     const redirect = () => Response.redirect(`${host.origin}/file?signature=${signature}`);
-    await inFetchWorld(redirect, async ({ run, origin, given }) => {
-      const { code, stderr } = await run(["fetch", origin], { ...given, flags: ["-A"] });
+    await inFetchWorld(redirect, async ({ fetch, origin }) => {
+      const { code, stderr } = await fetch(origin);
       // Not 3, "a login is needed": the host did not receive the token.
       assertEquals(code, 1);
       assert(stderr.includes(host.host), stderr);
@@ -293,39 +294,20 @@ Deno.test("if a file host refuses, the error of fetch shows the host, but not th
   }
 });
 
+const failures: [args: string[], code: number, said: RegExp][] = [
+  [[`${REFUSING}x?secret=1`], 1, /Cannot reach .*refused\); .*explain API_UNREACHABLE\)/],
+  [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
+  [["/x", "-d", "@no.json"], 1, /Cannot read the input of --data: \w[^:]+\(os error \d+\); check/],
+  [["/x", "-X", "GET", "-d", "y"], 2, /body/],
+  [["/x", "-H", "authorization: z"], 2, /authorization/],
+];
 Deno.test("fetch reports a failure in one sentence without a stack", () =>
-  inCliWorld(async (world) => {
-    const { run, flagsOf, folder } = world;
-    await world.signIn();
-    const gone = new URL(REFUSING).origin;
-    const reading = flagsOf("fetch").filter((flag) => !flag.startsWith("--allow-write"));
-    const cases: [args: string[], code: number, message: RegExp, given?: CommandOptions][] = [
-      [
-        [`${gone}/x?secret=1`],
-        1,
-        /Cannot reach .*refused\); .*explain API_UNREACHABLE\)/,
-        world.reaching(gone),
-      ],
-      [["http://127.0.0.1:9/x"], 1, /API_ALLOWED_ORIGINS.*explain UNTRUSTED_ORIGIN\)/],
-      [
-        ["/x", "-d", "@nothing.json"],
-        1,
-        /Cannot read the input of --data: \w[^:]+\(os error \d+\); check/,
-      ],
-      [
-        [CSV, "-o", "x.csv"],
-        1,
-        /x\.csv: --allow-write=\. is missing; add .*explain PERMISSION\)/,
-        { flags: reading },
-      ],
-      [["/x", "-X", "GET", "-d", "y"], 2, /body/],
-      [["/x", "-H", "authorization: z"], 2, /authorization/],
-    ];
-    for (const [args, code, message, given] of cases) {
-      const result: ChildResult = await run(["fetch", ...args], given);
+  inFetchWorld(() => new Response(), async ({ run, reaching }) => {
+    const given = reaching(new URL(REFUSING).origin);
+    for (const [args, code, said] of failures) {
+      const result = await run(["fetch", ...args], given);
       assertEquals([result.code, result.stdout], [code, ""], result.stderr);
-      assertMatch(result.stderr, message);
+      assertMatch(result.stderr, said);
       assertMatch(result.stderr, /^(?!.*secret=1).*\n$/);
     }
-    assertEquals(filesIn(folder), []);
   }));

@@ -6,7 +6,7 @@ import { inFolder, neededVariables } from "../support/child_deno.ts";
 import { childEnvironment, CLI_PATH } from "../support/cli_world.ts";
 import { COMMAND_FLAGS } from "../support/documented_flags.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
-import { answerOf } from "./answer_of.ts";
+import { answerOf } from "./own_process.ts";
 
 function command(cwd: string, ...args: string[]): Deno.Command {
   const [name = ""] = args;

@@ -12,7 +12,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { UsageError } from "../../src/cli/output.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
-import { answerOf, ENTRY } from "./answer_of.ts";
+import { answerOf, ENTRY } from "./own_process.ts";
 
 const misuse: [args: string, message: RegExp | string][] = [
   ["nothing", "There is no command nothing; see: platform-auth --help"],

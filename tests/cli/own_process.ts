@@ -1,0 +1,82 @@
+/** Runs commands in the test's own process, which takes less time than a process for each. */
+import { runCli } from "../../src/cli.ts";
+import type { Answer } from "../../src/cli/command.ts";
+import { answerTo } from "../../src/cli/run.ts";
+import type { StartSandboxOptions } from "../../src/sandbox/mod.ts";
+import type { ChildResult } from "../support/child_deno.ts";
+import {
+  childEnvironment,
+  type CliWorld,
+  type CommandOptions,
+  inCliWorld,
+} from "../support/cli_world.ts";
+import { withEnvironment } from "../support/environment.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
+
+/** URL of the program's entry point, from which some commands derive their output. */
+export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
+
+/** Returns the result of a command, or throws its error. */
+export function answerOf(...args: string[]): Promise<Answer> {
+  return answerTo(args, ENTRY);
+}
+
+/**
+ * A world whose `run` does not start a process. The working folder of this process is another one, so
+ * the commands get the `.env` in `AUTH_ENV_FILE`, and have all permissions.
+ */
+export function inOwnProcess(
+  use: (world: CliWorld) => Promise<void>,
+  options: StartSandboxOptions = {},
+): Promise<void> {
+  return inCliWorld(async (world) => {
+    const run: CliWorld["run"] = (args, { env, stdin }: CommandOptions = {}) =>
+      resultOf(args, { AUTH_ENV_FILE: world.envFile, ...env }, stdin);
+    await use({ ...world, run });
+  }, options);
+}
+
+async function resultOf(
+  args: string[],
+  env: Record<string, string>,
+  stdin: CommandOptions["stdin"] = "",
+): Promise<ChildResult> {
+  const stdout: Uint8Array[] = [];
+  const stderr: string[] = [];
+  const write = (bytes: Uint8Array) => {
+    stdout.push(bytes.slice());
+    return Promise.resolve(bytes.length);
+  };
+  const isTerminal = () => false;
+  const readable = new Response(stdin as BodyInit).body;
+  // A busy machine has no effect.
+  using _timeouts = heldTimeouts();
+  using _in = replaced(Deno.stdin, { isTerminal, readable });
+  using _out = replaced(Deno.stdout, { isTerminal, write });
+  using _error = replaced(Deno.stderr, { isTerminal });
+  using _console = replaced(console, { error: (line: string) => stderr.push(`${line}\n`) });
+  // A new process has no session in memory.
+  Reflect.deleteProperty(globalThis, Symbol.for("platform-auth default session 0"));
+  const unset = Object.keys(Deno.env.toObject()).map((name) => [name, undefined]);
+  const variables = { ...Object.fromEntries(unset), ...childEnvironment(env) };
+  const code = await withEnvironment(variables, () => runCli(args));
+  return { code, stdout: await new Blob(stdout as BlobPart[]).text(), stderr: stderr.join("") };
+}
+
+/** Replaces properties until the result is disposed of. */
+function replaced(object: object, values: Record<string, unknown>): Disposable {
+  const before = Object.keys(values).map((name) =>
+    [name, Object.getOwnPropertyDescriptor(object, name)] as const
+  );
+  for (const [name, value] of Object.entries(values)) {
+    Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  }
+  return {
+    [Symbol.dispose]() {
+      for (const [name, descriptor] of before) {
+        Reflect.deleteProperty(object, name);
+        if (descriptor) Object.defineProperty(object, name, descriptor);
+      }
+    },
+  };
+}

@@ -12,7 +12,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { UsageError } from "../../src/cli/output.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
-import { answerOf, ENTRY } from "./own_process.ts";
+import { answerOf, ENTRY, inOwnProcess } from "./own_process.ts";
 
 const misuse: [args: string, message: RegExp | string][] = [
   ["nothing", "There is no command nothing; see: platform-auth --help"],
@@ -74,27 +74,21 @@ for (const [args, message] of misuse) {
 }
 
 Deno.test("wrong usage ends with exit status 2 and a one-line message, or JSON with --json", () =>
-  inCliWorld(async ({ run }) => {
-    const { code, stdout, stderr } = await run(["nothing"], { flags: [] });
-    assertEquals([code, stdout, stderr], [
-      ...[2, "", "platform-auth: There is no command nothing; see: platform-auth --help\n"],
-    ]);
-    const json = await run(["--json", "nothing"], { flags: [] });
+  inOwnProcess(async ({ run }) => {
+    const problem = "There is no command nothing";
+    const fix = "see: platform-auth --help";
+    const stderr = `platform-auth: ${problem}; ${fix}\n`;
+    assertEquals(await run(["nothing"]), { code: 2, stdout: "", stderr });
+    const json = await run(["--json", "nothing"]);
     assertEquals([json.code, json.stdout], [2, ""]);
-    assertEquals(JSON.parse(json.stderr).error, {
-      name: "UsageError",
-      problem: "There is no command nothing",
-      fix: "see: platform-auth --help",
-    });
+    assertEquals(JSON.parse(json.stderr).error, { name: "UsageError", problem, fix });
   }));
 
 Deno.test("options that every command has may precede the command", () =>
-  inCliWorld(async ({ run, folder, envFile }) => {
-    await Deno.rename(envFile, `${folder}/other.env`);
-    const { code, stdout } = await run(["--env-file=other.env", "--json", "status"], {
-      flags: ["--allow-read=.", "--allow-env"],
-    });
-    assertEquals([code, JSON.parse(stdout).envFile], [3, join(folder, "other.env")]);
+  inOwnProcess(async ({ run, folder }) => {
+    const envFile = join(folder, "other.env");
+    const { code, stdout } = await run([`--env-file=${envFile}`, "--json", "status"]);
+    assertEquals([code, JSON.parse(stdout).envFile], [3, envFile]);
     for (const args of [["--help", "login"], ["-h", "login"], ["help", "login"]]) {
       assertEquals(await answerOf(...args), await answerOf("login", "--help"));
     }

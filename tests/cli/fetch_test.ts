@@ -218,10 +218,9 @@ Deno.test("fetch --json prints status, headers and body as printable ASCII", () 
   const body = { name: "a\u202eb\u009bc\u{e0001}d" };
   return inFetchWorld(() => Response.json(body), async ({ fetch, origin }) => {
     const { stdout } = await fetch(origin, "--json");
-    assertEquals(/[^\n\x20-\x7e]/.test(stdout), false);
-    const found = JSON.parse(stdout);
-    assertEquals([found.status, found.body], [200, body]);
-    assertEquals(found.headers["content-type"], "application/json");
+    assertMatch(stdout, /^[\n\x20-\x7e]+$/);
+    const { status, headers, body: printed } = JSON.parse(stdout);
+    assertEquals([status, headers["content-type"], printed], [200, "application/json", body]);
   });
 });
 
@@ -235,14 +234,6 @@ Deno.test("fetch --json prints numbers, names and strings of a JSON body as they
     assertEquals(printed.replace(/^ +|\n/gm, "").replaceAll(": ", ":"), body.replace("[ ]", "[]"));
     assertEquals(JSON.parse(stdout).body["1"], 'a"[{,:');
     assertMatch(stdout, /^\{\n {2}"status": 200,[^]*\n {4}"b": \[\n {6}9007199254740993,\n/);
-  });
-});
-
-Deno.test("fetch --json prints a deeply nested body", () => {
-  const body = "[".repeat(30_000) + "]".repeat(30_000);
-  return inFetchWorld(() => new Response(body), async ({ fetch, origin }) => {
-    const { stdout, code } = await fetch(origin, "--json");
-    assertEquals([code, stdout.replace(/[^[\]]/g, "").length], [0, body.length]);
   });
 });
 

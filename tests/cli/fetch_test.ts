@@ -107,14 +107,62 @@ Deno.test("fetch prints each part of the response as soon as it arrives", () => 
   });
 });
 
-Deno.test("fetch --include prints status and headers before the body", () => {
-  const body = () => new Response("gone", { status: 404, headers: { "x-mine": "1" } });
-  return inFetchWorld(body, async ({ fetch, origin }) => {
-    const { code, stdout } = await fetch(origin, "--include");
-    assertEquals(code, 1);
-    assertMatch(stdout, /^HTTP 404 Not Found\n(.+\n)*x-mine: 1\n(.+\n)*\ngone\n$/);
-  });
-});
+const error = () => Response.json({ error: "not_found" }, { status: 404 });
+const unfinished = (status: number) => () =>
+  Response.json({ job: 7 }, { status, headers: { "retry-after": "301" } });
+const headed = () => new Response("gone", { status: 404, headers: { "x-mine": "1" } });
+
+/** A response that is not the file or the data, the options of `fetch`, and its output. */
+const refusals: [
+  name: string,
+  answer: () => Response,
+  options: string,
+  stdout: RegExp,
+  stderr: RegExp,
+][] = [
+  [
+    // Both outputs often go to one terminal, where the message should start on a new line.
+    "fetch ends the body of an HTTP error with a line break, and fails",
+    error,
+    "",
+    /^\{"error":"not_found"\}\n$/,
+    /^platform-auth: Cannot GET http\S+\/x because the API responded with 404 .*; check the path \(help: platform-auth explain 404\)\n$/,
+  ],
+  ["fetch --json prints an HTTP error", error, "--json", /"status": 404,/, /"code": ?"API_STATUS"/],
+  [
+    "fetch --include prints status and headers before the body",
+    headed,
+    "--include",
+    /^HTTP 404 Not Found\n(.+\n)*x-mine: 1\n(.+\n)*\ngone\n$/,
+    /404/,
+  ],
+  ["fetch --output does not save an HTTP error", error, "-o FOLDER/file", /^$/, /404/],
+  [
+    "fetch --output does not save a 201",
+    unfinished(201),
+    "-o FOLDER/file",
+    /^$/,
+    /status 201.*print it, without --output.*API_BODY/,
+  ],
+  [
+    "fetch --output does not save a 202",
+    unfinished(202),
+    "-o FOLDER/file",
+    /^$/,
+    /still preparing the file.*wait 301 seconds, as the API asks.*API_BODY/,
+  ],
+];
+for (const [name, answer, options, stdout, stderr] of refusals) {
+  Deno.test(name, () =>
+    inFetchWorld(answer, async ({ fetch, folder, origin }) => {
+      const words = options.replace("FOLDER", folder).split(" ").filter(Boolean);
+      const printed = await fetch(`${origin}/x?a=secret-word`, ...words);
+      assertEquals([printed.code, filesIn(folder)], [1, []]);
+      assertMatch(printed.stdout, stdout);
+      assertMatch(printed.stderr, stderr);
+      assert(!printed.stderr.includes("secret-word"), printed.stderr);
+    }));
+}
 
 Deno.test("fetch --output replaces an existing file only with --if-exists replace", () => {
   let asked = 0;
@@ -135,21 +183,6 @@ Deno.test("fetch --output replaces an existing file only with --if-exists replac
     assertEquals([await Deno.readTextFile(file), asked], ["of today", 1]);
   });
 });
-
-const notFiles: [status: number, said: RegExp][] = [
-  [201, /status 201.*print it, without --output.*API_BODY/],
-  [202, /still preparing the file.*wait 301 seconds, as the API asks.*API_BODY/],
-];
-for (const [status, said] of notFiles) {
-  Deno.test(`fetch --output does not save a ${status}`, () => {
-    const answer = () => Response.json({ job: 7 }, { status, headers: { "retry-after": "301" } });
-    return inFetchWorld(answer, async ({ fetch, folder, origin }) => {
-      const { code, stdout, stderr } = await fetch(origin, "-o", `${folder}/data.nc`);
-      assertEquals([code, stdout, filesIn(folder)], [1, "", []]);
-      assertMatch(stderr, said);
-    });
-  });
-}
 
 testNeeding(
   NO_SHELL,
@@ -246,25 +279,6 @@ Deno.test("fetch fails if the response ends too early", () =>
     assertEquals([code, stdout], [1, "only this"]);
     assertMatch(stderr, /^platform-auth: .* it broke off; try again \(.*API_BODY\)\n$/);
   }));
-
-Deno.test("fetch prints the response of an HTTP error, does not save it, and fails", () => {
-  const answer = () => Response.json({ error: "not_found" }, { status: 404 });
-  return inFetchWorld(answer, async ({ fetch, folder, origin }) => {
-    const missing = await fetch(`${origin}/v1/nothing`);
-    // Both outputs often go to one terminal, where the message should start on a new line.
-    assertEquals([missing.code, missing.stdout], [1, '{"error":"not_found"}\n']);
-    assertMatch(
-      missing.stderr,
-      /^platform-auth: Cannot GET http\S+\/v1\/nothing because the API responded with 404 .*; check the path \(help: platform-auth explain 404\)\n$/,
-    );
-    const inJson = await fetch(`${origin}/v1/nothing?a=secret-word`, "--json");
-    assertEquals([inJson.code, JSON.parse(inJson.stdout).status], [1, 404]);
-    assertEquals(JSON.parse(inJson.stderr).error.code, "API_STATUS");
-    assert(!inJson.stderr.includes("secret-word"), inJson.stderr);
-    const unsaved = await fetch(origin, "--output", `${folder}/file`);
-    assertEquals([unsaved.code, unsaved.stdout, filesIn(folder)], [1, "", []]);
-  });
-});
 
 Deno.test("if a file host refuses, the error of fetch shows the host, but not the signature in the address", async () => {
   const signature = "presigned-signature-1";

@@ -192,24 +192,6 @@ Deno.test("init shows values that differ, but no secret and no query of an addre
     assertStringIncludes(stdout, difference);
   }));
 
-Deno.test("init shows every host that will receive the password or the token", () =>
-  atDesk(async (desk) => {
-    const { AUTH_URL: _, ...others } = desk.settings;
-    const settings = {
-      ...others,
-      AUTH_PROVIDER_HOST: "idp",
-      AUTH_PROVIDER_DOMAIN: "localhost:9",
-      AUTH_REGION: "eu-1",
-      API_ALLOWED_ORIGINS: "https://one.localhost,https://two.localhost:8443",
-    };
-    const init = await desk.init(asLines(settings));
-    const api = URL.parse(desk.settings.API_BASE_URL ?? "")?.host;
-    const hosts = init.stdout.match(/receivers: password and refresh token: (\S+); .* token: (.*)/);
-    const found = ["idp.eu-1.localhost:9", `${api}, one.localhost, two.localhost:8443`];
-    assertEquals(hosts?.slice(1), found);
-    assertEquals(settingsIn(desk), settings);
-  }));
-
 Deno.test("init --from does not show a reply or an address that was passed instead of a file", () =>
   atDesk(async (desk) => {
     for (const from of [desk.reply, `https://ada:${SECRET}@mail.example/reply`]) {

@@ -1,7 +1,6 @@
 /** `readReply()`, which finds settings in a reply of the support channel. */
 import { assertEquals } from "@std/assert";
 import { readReply } from "../../src/cli/reply.ts";
-import { fc } from "../support/property.ts";
 import { type AccountSettings, repliesWith } from "./replies.ts";
 
 const AWS: AccountSettings = {
@@ -101,14 +100,4 @@ Deno.test("readReply() says why it ignores a value, unless the reply also contai
   assertEquals(rejected(`Client id: ${ID}\nClient id: ${ID}2`), {
     APP_CLIENT_ID: "it has more than one value",
   });
-});
-
-Deno.test("readReply() returns only printable values without spaces from any text", () => {
-  const words = ["client id", "secret:", "user pool", "API https://a.b.c", "APP_CLIENT_SECRET="];
-  const marks = ["=", "\n", "> ", " | ", "{", '"', "(", "\u0000", "\u00a0", ID];
-  const pieces = fc.constantFrom(...words, ...marks);
-  const reply = fc.array(fc.oneof(pieces, fc.string())).map((parts) => parts.join(""));
-  fc.assert(fc.property(reply, (text) => {
-    for (const value of Object.values(valuesIn(text))) assertEquals(/^[!-~]*$/.test(value), true);
-  }));
 });

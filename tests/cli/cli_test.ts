@@ -6,7 +6,6 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { runQuietly, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import type { Failure } from "../../src/sandbox/mod.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { inOwnProcess } from "./own_process.ts";
 
@@ -215,17 +214,14 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     assertMatch(stderr, /run platform-auth login --force .*explain CANNOT_REFRESH\)\n$/);
   }));
 
-/** A refusal by the provider in place of its usual response. */
-function refusal(name: string): Failure {
-  const body = JSON.stringify({ __type: name, message: "refused" });
-  return { at: "token", status: 400, body, times: 1 };
-}
-
 const hopeless = [
   "NotAuthorizedException",
   "PasswordResetRequiredException",
   "UserNotConfirmedException",
-];
+].map((__type) => {
+  const body = JSON.stringify({ __type, message: "refused" });
+  return { at: "token", status: 400, body, times: 1 } as const;
+});
 Deno.test("a command ends with exit status 3 if the provider refuses the stored password", () =>
   inOwnProcess(async ({ run, envFile, sandbox, variables }) => {
     const kept = await Deno.readTextFile(envFile);
@@ -239,7 +235,7 @@ Deno.test("a command ends with exit status 3 if the provider refuses the stored 
     assertEquals([code, JSON.parse(stderr).error.code], [3, "INVALID_CREDENTIALS"]);
     assertEquals(await Deno.readTextFile(envFile), kept);
     assertEquals(sandbox.requests.length, 4, "each command sends the password once");
-  }, { failures: hopeless.map(refusal) }));
+  }, { failures: hopeless }));
 
 const FULL = "/dev/full";
 // A separate process checks, because `deno test` may not read devices.

@@ -9,6 +9,7 @@ import { serveLocal } from "../support/local_server.ts";
 import { NO_SHELL, NO_SIGNALS, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { startTcpCapture } from "../support/tcp_capture.ts";
+import { until } from "../support/until.ts";
 import { inOwnProcess } from "./own_process.ts";
 
 interface FetchWorld extends CliWorld {
@@ -102,6 +103,7 @@ Deno.test("fetch prints each part of the response as soon as it arrives", () => 
       text += chunk;
       if (text === "first\n") seen.resolve();
     }
+    seen.resolve();
     await child.stderr.cancel();
     assertEquals(text, "first\nsecond\n");
   });
@@ -197,17 +199,12 @@ testNeeding(
     }),
 );
 
-/** Waits until a download can be resumed, and returns the name of its `.part` file. */
-async function partBegun(folder: string): Promise<string> {
-  using watcher = Deno.watchFs(folder);
-  const noteOf = () =>
-    filesIn(folder).find((name) =>
-      name.endsWith(".note") && Deno.statSync(`${folder}/${name}`).size > 0
-    );
-  let note = noteOf();
-  const changes = watcher[Symbol.asyncIterator]();
-  for (; note === undefined; note = noteOf()) await changes.next();
-  return note.replace(/note$/, "part");
+/** Waits until a download can be resumed, and returns the names of its note and its `.part` file. */
+async function begun(folder: string): Promise<string[]> {
+  const isNote = (name: string) =>
+    name.endsWith(".note") && Deno.statSync(`${folder}/${name}`).size > 0;
+  await until(() => filesIn(folder).some(isNote));
+  return filesIn(folder);
 }
 
 for (const [signal, code] of [["SIGTERM", 143], ["SIGKILL", 137]] as const) {
@@ -227,11 +224,11 @@ for (const [signal, code] of [["SIGTERM", 143], ["SIGKILL", 137]] as const) {
         const given = world.reaching(server.origin);
         const fetch = ["fetch", `${server.origin}/data`, "-o", "data.csv"];
         const child = world.start(fetch, given);
-        const part = await partBegun(folder);
+        const [note = "", part = "", ...more] = await begun(folder);
         child.kill(signal);
-        assertEquals((await child.output()).code, code);
+        const stopped = await child.output();
         stalled.resolve();
-        assertEquals(filesIn(folder), [part.replace(/part$/, "note"), part]);
+        assertEquals([stopped.code, filesIn(folder), more], [code, [note, part], []]);
         const { size } = await Deno.stat(`${folder}/${part}`);
         server.options.dropAfter = Infinity;
         const again = await world.run(fetch, given);

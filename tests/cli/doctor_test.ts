@@ -315,6 +315,7 @@ const answers: [without: number, withToken: number, api: RegExp, token: RegExp, 
     // Without error="insufficient_scope", a 403 says nothing about the token.
     [401, 403, /^ok: /, UNCERTAIN, "Bearer"],
     [401, 404, /^ok: /, UNCERTAIN],
+    [400, 400, /^ok: /, UNCERTAIN],
     [401, 503, /^ok: /, UNCERTAIN],
     [503, 503, /^warn: .* responds with status 503 → /, UNCERTAIN],
   ];

@@ -64,6 +64,7 @@ const UNUSABLE = /Line 1 of standard input has no file name, or one that is hidd
 const wrong: [what: string, list: string, said: RegExp][] = [
   ["an address without a file name", "/v1/stations/\n", UNUSABLE],
   ["a file outside the folder", "/v1/stations ../x\n", UNUSABLE],
+  ["an absolute path", "/v1/stations /tmp/x\n", UNUSABLE],
   ["a hidden file", "/v1/stations .env\n", UNUSABLE],
   ["an address that would become a hidden file", "/v1/%2eenv\n", UNUSABLE],
   [

@@ -26,16 +26,18 @@ const echo: Canned = (asked) => {
   return errorAnswer(`Odd${secret}`, `${sent} ${canaries.clientSecret}`, 400, headers);
 };
 
-/** A response that repeats a header of the request, or else its address. */
+/** A response that repeats a header of the request, or else its address as it is and decoded. */
 const echoOfCall = (status: number, header?: string): Canned => ({ url, headers }) => {
-  const secrets = header === undefined ? url : headers.get(header) ?? "";
+  const address = `${url} ${decodeURIComponent(url)}`;
+  const secrets = header === undefined ? address : headers.get(header) ?? "";
   return new Response(secrets, {
     status,
     headers: { "x-request-id": encodeURIComponent(secrets) },
   });
 };
 const WITH_KEY = { "x-api-key": canaries.clientSecret };
-const ECHOED = `/x?signature=${encodeURIComponent(canaries.password)}`;
+// A colon need not be encoded, so other programs write this signature in another way.
+const ECHOED = `/x?signature=v1:${encodeURIComponent(canaries.password)}`;
 
 type Scenario = (session: (...answers: Canned[]) => module.Session, folder: string) => unknown;
 

@@ -3,46 +3,48 @@ import { outputOf } from "../support/child_deno.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-interface Dependency {
+/** A module in the output of `deno info`. */
+interface Module {
   readonly specifier: string;
-  readonly code?: { readonly specifier?: string };
-  readonly type?: { readonly specifier?: string };
+  readonly dependencies?: readonly {
+    readonly specifier: string;
+    readonly code?: { readonly specifier?: string };
+    readonly type?: { readonly specifier?: string };
+  }[];
 }
 
-/** An import of one of our modules: who imports, the specifier as written, and the target. */
+/** An import: the importing file, the specifier as written, and the file; without it, a package. */
 interface Import {
   readonly path: string;
   readonly specifier: string;
-  /** Path of the imported module of ours; `undefined`: a package. */
   readonly target: string | undefined;
 }
 
-const pathOf = (address: string | undefined): string | undefined =>
-  address?.startsWith(ROOT.href) ? address.slice(ROOT.href.length) : undefined;
+const pathOf = (address = ""): string | undefined =>
+  address.startsWith(ROOT.href) ? address.slice(ROOT.href.length) : undefined;
 
-/** The imports below an entry point, including those of types, according to `deno info`. */
+/** The imports in an entry point and in all files below it, including those of types. */
 async function importsBelow(entry: string): Promise<Import[]> {
-  const { stdout } = await outputOf(Deno.execPath(), {
-    args: ["info", "--json", new URL(entry, ROOT).href],
-  });
-  const { modules }: { modules: { specifier: string; dependencies?: Dependency[] }[] } = JSON
-    .parse(stdout);
-  const found = modules.flatMap((module) => {
-    const path = pathOf(module.specifier);
-    return path === undefined ? [] : (module.dependencies ?? []).map((each) => ({
+  const args = ["info", "--json", new URL(entry, ROOT).href];
+  const { stdout } = await outputOf(Deno.execPath(), { args });
+  const { modules }: { modules: Module[] } = JSON.parse(stdout);
+  const found = modules.flatMap(({ specifier, dependencies = [] }) => {
+    const path = pathOf(specifier);
+    return path === undefined ? [] : dependencies.map(({ specifier, code, type }) => ({
       path,
-      specifier: each.specifier,
-      target: pathOf(each.code?.specifier ?? each.type?.specifier),
+      specifier,
+      target: pathOf(code?.specifier ?? type?.specifier),
     }));
   });
   assert(found.length > 3, `${entry} has ${found.length} imports`);
   return found;
 }
 
-const ENTRIES = ["mod.ts", "src/notebook/mod.ts", "src/redis/mod.ts", "src/sandbox/mod.ts"];
-const PROGRAMS = ["src/cli.ts", "src/demo/main.ts"];
-const importable = (await Promise.all(ENTRIES.map(importsBelow))).flat();
-const all = [...importable, ...(await Promise.all(PROGRAMS.map(importsBelow))).flat()];
+const ENTRIES = [
+  ...["mod.ts", "src/notebook/mod.ts", "src/redis/mod.ts", "src/sandbox/mod.ts"],
+  ...["src/cli.ts", "src/demo/main.ts"],
+];
+const all = (await Promise.all(ENTRIES.map(importsBelow))).flat();
 
 /** The layers from the top: a file imports only from its own layer and those below. */
 const LAYERS = [
@@ -111,6 +113,6 @@ Deno.test("the client, the sandbox and the demo import only listed modules from 
 Deno.test("the module can be imported without an import map", () => {
   // Packages are imported by their full specifiers.
   const full =
-    /^\.{1,2}\/[\w./-]+\.(ts|svg|css|js|base64)$|^node:\w+$|^npm:[@\w/-]+@\d+\.\d+\.\d+(\/[\w./-]+)?$/;
-  assertEquals(importable.filter(({ specifier }) => !full.test(specifier)), []);
+    /^\.{1,2}\/[\w./-]+\.(ts|svg|css|js|base64|md|py|json)$|^node:\w+$|^npm:[@\w/-]+@\d+\.\d+\.\d+(\/[\w./-]+)?$/;
+  assertEquals(all.filter(({ specifier }) => !full.test(specifier)), []);
 });

@@ -138,21 +138,6 @@ Deno.test("an ACCESS_TOKEN in the .env is used if a setting, its expiry or its c
   }
 });
 
-Deno.test("a login is not saved if the .env gets another APP_CLIENT_ID in the meantime", async () => {
-  await using world = portless({ file: true });
-  const { clientId = "", ...options } = world.options;
-  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
-  const session = createSession(options);
-  const held = world.hold();
-  const login = rejection(session.login());
-  await held.arrived;
-  Deno.writeTextFileSync(world.envFile, "APP_CLIENT_ID=another\n");
-  held.release();
-  assertEquals((await login as { code?: string }).code, "INVALID_SETTING");
-  assertEquals(Deno.readTextFileSync(world.envFile), "APP_CLIENT_ID=another\n");
-  assertEquals(session.status().state, "none");
-});
-
 Deno.test("login() replaces a session if the settings contain the name of another user", async () => {
   await using world = portless({ file: true });
   const { username = "", password = "" } = world.options;

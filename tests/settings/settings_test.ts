@@ -11,7 +11,7 @@ for (const source of ["file", "environment"] as const) {
   Deno.test(`every setting can come from the ${source === "file" ? ".env" : source}`, async () => {
     await using world = portless();
     const lines = variablesOf(world.sandbox.settings);
-    writeLines(world, source === "file" ? lines : {});
+    if (source === "file") writeLines(world, lines);
     await withOnly(source === "environment" ? lines : {}, async () => {
       const session = bareSession(world);
       const { state, settings } = await session.login();
@@ -29,8 +29,14 @@ Deno.test("an option overrides the environment, which overrides the .env", async
     APP_CLIENT_ID: "from-file",
     USER_POOL_ID: "from-file",
     AUTH_URL: "https://file.example",
+    API_ALLOWED_ORIGINS: "https://file.example",
   });
-  const variables = { APP_CLIENT_ID: "from-environment", USER_POOL_ID: "from-environment" };
+  const variables = {
+    APP_CLIENT_ID: "from-environment",
+    USER_POOL_ID: "from-environment",
+    // An empty variable overrides nothing.
+    API_ALLOWED_ORIGINS: "",
+  };
   await withOnly(variables, () => {
     const session = bareSession(world, { clientId: "mine", provider: WORDS });
     const { clientId, settings, provider } = session.status();
@@ -40,6 +46,7 @@ Deno.test("an option overrides the environment, which overrides the .env", async
       AUTH_PROVIDER: "option",
       APP_CLIENT_ID: "option",
       USER_POOL_ID: "environment",
+      API_ALLOWED_ORIGINS: "file",
     });
   });
 });
@@ -64,43 +71,27 @@ Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair",
   assertEquals(await nameUsed({ USERNAME: pair.username, PASSWORD: pair.password }), "grace");
 });
 
-Deno.test("a password is not sent with a user name from another source", async () => {
-  await using world = portless();
-  writeLines(world, variablesOf(world.sandbox.settings));
-  await withOnly({ USERNAME: "env-user", PASSWORD: "env-pass" }, async () => {
-    const session = bareSession(world, { username: "grace" });
-    const error = await rejection(session.login({ strategy: "environment" }));
-    assertEquals(error.code, "MISSING_SETTINGS");
-    assertMatch(error.message, /only the environment has a PASSWORD/);
-    assertEquals(world.sent.length, 0);
-  });
-});
-
 Deno.test("the environment's password is not sent if an option or the .env has another user name", async () => {
   await using world = portless();
-  const { USERNAME: _, PASSWORD: __, ...lines } = variablesOf(world.sandbox.settings);
+  const { USERNAME: _, PASSWORD, ...lines } = variablesOf(world.sandbox.settings);
   const pair = { username: "grace", password: "Another-Password-1" };
   world.sandbox.addUser(pair);
-  const prompt = () => {
-    throw new Error("prompted");
-  };
-  const calls: LoginOptions[] = [{}, { force: true }, { strategy: "password" }];
-  const cases: [options: SessionOptions, calls: LoginOptions[], place: RegExp][] = [
+  const rivals: [options: SessionOptions, lines: Record<string, string>, place: RegExp][] = [
+    [{}, { USERNAME: "student" }, /: USERNAME in .*\.env and USERNAME in the environment differ/],
     [
-      { prompt },
-      [...calls, { password: "x" }],
-      /: USERNAME in .*\.env and USERNAME in the environment differ/,
-    ],
-    [
-      { prompt, username: "student" },
-      calls,
+      { username: "student" },
+      { USERNAME: "mallory", PASSWORD: PASSWORD ?? "" },
       /: USERNAME \(the option username\) and USERNAME in the environment differ/,
     ],
   ];
+  const calls: LoginOptions[] = [{}, { force: true }, { strategy: "password" }];
+  const prompt = () => {
+    throw new Error("prompted");
+  };
   await withOnly({ USERNAME: pair.username, PASSWORD: pair.password }, async () => {
-    writeLines(world, { ...lines, USERNAME: "student" });
-    for (const [options, calls, words] of cases) {
-      const session = bareSession(world, options);
+    for (const [options, more, words] of rivals) {
+      writeLines(world, { ...lines, ...more });
+      const session = bareSession(world, { prompt, ...options });
       for (const call of calls) {
         const { code, message } = await rejection(session.login(call));
         assertEquals(code, "MISSING_SETTINGS");
@@ -110,8 +101,10 @@ Deno.test("the environment's password is not sent if an option or the .env has a
       assertEquals(session.status().notices.map(({ code }) => code), ["SETTING"]);
     }
     assertEquals(world.sent.length, 0);
-    // With one of the two names in the call, it is clear whose password is meant.
+    writeLines(world, { ...lines, USERNAME: "student" });
     const session = bareSession(world, { prompt });
+    assertEquals((await rejection(session.login({ password: "x" }))).code, "MISSING_SETTINGS");
+    // With one of the two names in the call, it is clear whose password is meant.
     const { username, notices } = await session.login({ username: pair.username });
     assertEquals([username, notices.some(({ code }) => code === "SETTING")], ["grace", false]);
     // A different spelling is not another name.
@@ -153,14 +146,6 @@ Deno.test("an empty option allowedOrigins overrides API_ALLOWED_ORIGINS in the e
   await withOnly({ API_ALLOWED_ORIGINS: "https://tiles.example" }, async () => {
     assertEquals(await code({}), "API_UNREACHABLE");
     assertEquals(await code({ allowedOrigins: [] }), "UNTRUSTED_ORIGIN");
-  });
-});
-
-Deno.test("an empty environment variable does not override the .env", async () => {
-  await using world = portless();
-  writeLines(world, { API_ALLOWED_ORIGINS: "https://tiles.example" });
-  await withOnly({ API_ALLOWED_ORIGINS: "" }, () => {
-    assertEquals(bareSession(world).status().settings, { API_ALLOWED_ORIGINS: "file" });
   });
 });
 

@@ -45,14 +45,11 @@ export interface FaultProxy extends AsyncDisposable {
   /** Sets the faults of the next requests, one for each. Later requests pass. */
   plan(faults: Fault | Fault[]): void;
   readonly counts: {
-    /** Accepted connections. */
-    connections: number;
     /** Requests that arrived at least in part. */
     requests: number;
     /** Requests to which the target responded, whether or not the client received the response. */
     judged: number;
   };
-  close(): Promise<void>;
 }
 
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
@@ -62,14 +59,13 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
 }
 
 class Proxying implements FaultProxy {
-  readonly counts = { connections: 0, requests: 0, judged: 0 };
+  readonly counts = { requests: 0, judged: 0 };
   readonly #options: FaultProxyOptions;
   readonly #closing = new AbortController();
   readonly #sockets = new Set<Socket>();
   readonly #targets = new Set<Deno.Conn>();
   readonly #work: Promise<void>[] = [];
   readonly #server = createServer({ noDelay: true }, (socket) => {
-    this.counts.connections++;
     this.#work.push(this.#serve(socket));
   });
   #faults: Fault[] = [];
@@ -92,17 +88,13 @@ class Proxying implements FaultProxy {
     });
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     // The server ends when its last connection ends.
     const ended = new Promise((done) => this.#server.close(done));
     this.#closing.abort();
     for (const socket of this.#sockets) socket.destroy();
     for (const target of this.#targets) this.#endTarget(target);
     await Promise.all([ended, ...this.#work]);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #serve(socket: Socket): Promise<void> {
@@ -114,7 +106,7 @@ class Proxying implements FaultProxy {
     try {
       while (await this.#serveOne(socket, next));
     } catch {
-      // The client or the target left, or close() was called.
+      // The client or the target left, or the proxy ends.
     } finally {
       this.#sockets.delete(socket);
       socket.destroySoon();

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import {
@@ -6,7 +6,6 @@ import {
   denoConfig,
   DOCUMENTS,
   documentText,
-  filledIn,
   SCRIPT_FLAGS,
   scriptFlagsIn,
 } from "../../support/documented_flags.ts";
@@ -42,17 +41,6 @@ Deno.test("every flag in the documents is used in a test", () => {
     }
   }
 });
-
-Deno.test("doctor prints the documented flags with the hosts of the settings", () =>
-  inCliWorld(async ({ sandbox, run, variables, folder }) => {
-    const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
-    const [whole = [], memory = []] = SCRIPT_FLAGS.map((flags) => filledIn(flags, hosts).join(" "));
-    assertMatch((await run(["doctor"])).stdout, new RegExp(`permissions: ${whole}$`, "m"));
-    await Deno.remove(`${folder}/.env`);
-    const env = { ...variables, AUTH_ENV_FILE: "false" };
-    const { stdout } = await run(["doctor"], { env });
-    assertMatch(stdout, new RegExp(`permissions: ${memory}$`, "m"));
-  }));
 
 Deno.test("every command has documented flags", () => {
   assertEquals([...COMMAND_FLAGS.keys()].sort(), Object.keys(COMMANDS).sort());

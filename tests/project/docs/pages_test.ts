@@ -1,40 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { basename } from "node:path";
-import { createSession } from "../../../mod.ts";
-import { CODES } from "../../../src/errors/errors.ts";
 import { TOKEN_KEYS } from "../../../src/session/stored_tokens.ts";
 import { ENV_FILE_VARIABLE, VARIABLES } from "../../../src/settings/options.ts";
 import { denoConfig, DOCUMENTS, documentText } from "../../support/documented_flags.ts";
-import { rejection } from "../../support/portless.ts";
-import { refusedConnection } from "../../support/answers.ts";
 import { listNotebooks } from "../../notebook/kernel/run_notebooks.ts";
 import { readNotebook } from "../../notebook/kernel/notebook.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
-
-Deno.test("docs/troubleshooting.md has a section for each code, in the order of the error classes", () => {
-  const text = documentText("docs/troubleshooting.md");
-  const headings = [...text.matchAll(/^(#{1,2}) (\w+)$/gm)].map(([line]) => line);
-  const byClass = Map.groupBy(Object.entries(CODES), ([, owner]) => owner);
-  const wanted = [...byClass].flatMap(([name, codes]) => [
-    `# ${name}`,
-    ...codes.map(([code]) => `## ${code}`),
-  ]);
-  assert(wanted.length > 28, "the codes were not found");
-  assertEquals(headings.slice(headings.indexOf("# ConfigError")), wanted);
-});
-
-Deno.test("an error's message mentions the command explain only once", async () => {
-  const session = createSession({
-    envFile: new URL("../../support/", import.meta.url),
-    fetch: refusedConnection,
-  });
-  const errors = [session.authFetch("https://api.example"), session.refresh(), session.login()];
-  for (const error of await Promise.all(errors.map(rejection))) {
-    assertEquals(error.message.split("platform-auth explain").length, 2, error.message);
-  }
-  assertEquals(session.status().warnings.join().includes("explain"), false);
-});
 
 /** The anchor that a heading gets, as the usual viewers make it. */
 function anchorOf(heading: string): string {
@@ -76,7 +48,7 @@ Deno.test("the tasks and files that documents mention exist", () => {
   for (const page of PAGES) {
     const text = documentText(page);
     for (const [, task = ""] of text.matchAll(/deno task ([\w:]+)/g)) assert(task in tasks, task);
-    for (const [, path = ""] of text.matchAll(/`((?:src|tests|\.ci|bench)\/[\w./]+)`/g)) {
+    for (const [, path = ""] of text.matchAll(/[` ]((?:src|tests|\.ci|bench)\/[\w/]+(\.\w+)*)/g)) {
       assert(Deno.statSync(new URL(path, ROOT)), `${page}: ${path}`);
     }
   }
@@ -112,7 +84,13 @@ Deno.test("the documents install the package that a release publishes", () => {
   assertEquals([...new Set(installed)], [name]);
 });
 
-Deno.test("the changelog begins with the version in deno.json", () => {
-  const [, newest] = /^## ([\d.]+)/m.exec(documentText("CHANGELOG.md")) ?? [];
-  assertEquals(newest, denoConfig().version);
+Deno.test("all files that install Deno install the same version", () => {
+  const files = [
+    ...[".ci/run", ".ci/npm/package.json", ".github/workflows/publish.yml"],
+    ...["binder/Dockerfile", "CONTRIBUTING.md"],
+  ];
+  const versions = files.flatMap((path) =>
+    documentText(path).match(/(?<=deno@|deno-version: |Deno |"@deno\/.+": ")2\.\d+\.\d+/g) ?? path
+  );
+  assertEquals(new Set(versions).size, 1, versions.join());
 });

@@ -1,18 +1,15 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { fileURLToPath } from "node:url";
 import { createSandbox, type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { repeatedPart } from "../../support/canaries.ts";
-import { inFolder, MOD_PATH, outputOf, runScript } from "../../support/child_deno.ts";
-import { childEnvironment } from "../../support/cli_world.ts";
-import { codeBlocks, filledIn, SCRIPT_FLAGS } from "../../support/documented_flags.ts";
+import { inFolder, MOD_PATH, namesIn, outputOf, runScript } from "../../support/child_deno.ts";
+import { childEnvironment, CLI_PATH } from "../../support/cli_world.ts";
+import { codeBlocks, filledIn } from "../../support/documented_flags.ts";
 import { REFUSING } from "../../support/free_port.ts";
 import { serveLocal } from "../../support/local_server.ts";
 import { NO_SHELL, testNeeding } from "../../support/needs.ts";
 import { linesOf } from "../../support/portless.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 import { makeCertificates, NO_OPENSSL, startProxy } from "../../support/tls_and_proxy.ts";
-
-const CLI = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
 
 const SCRIPT = `
   import { authFetch, login, refresh } from ${JSON.stringify(MOD_PATH)};
@@ -21,30 +18,21 @@ const SCRIPT = `
   const answer = await authFetch("/v1/whoami?tag=seen");
   console.log(answer.status, (await answer.json()).username);`;
 
-Deno.test("the CI recipe takes all settings from the environment and writes no file", async () => {
-  const [yaml = ""] = codeBlocks("docs/recipes.md", "CI");
-  const [, command = ""] = /^- run: deno run (.*) script\.ts$/m.exec(yaml) ?? [];
-  const names = [...yaml.matchAll(/^ {4}(\w+):/gm)].map(([, name = ""]) => name);
-  await using sandbox = await startSandbox();
-  const variables: Record<string, string> = {
-    ...variablesOf(sandbox.settings),
-    AUTH_ENV_FILE: "false",
-  };
-  const env = Object.fromEntries(names.map((name) => [name, variables[name] ?? ""]));
-  assertEquals(Object.values(env).includes(""), false, "the recipe names an unknown variable");
-  const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
-  assertEquals(command.split(" "), SCRIPT_FLAGS[1]);
-  await inFolder(async (cwd) => {
-    const flags = filledIn(command.split(" "), hosts);
+Deno.test("the CI recipe takes all settings from the environment and writes no file", () =>
+  inFolder(async (cwd) => {
+    const [yaml = ""] = codeBlocks("docs/recipes.md", "CI");
+    const [, command = ""] = /^- run: deno run (.*) script\.ts$/m.exec(yaml) ?? [];
+    await using sandbox = await startSandbox();
+    const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+    const variables = { ...variablesOf(sandbox.settings), AUTH_ENV_FILE: "false" };
+    const named = Object.entries(variables).filter(([name]) => yaml.includes(` ${name}: `));
     const { stdout, stderr } = await runScript(SCRIPT, {
       cwd,
-      flags,
-      env: { ...env, NO_PROXY: "127.0.0.1" },
+      flags: filledIn(command.split(" "), hosts),
+      env: { ...Object.fromEntries(named), NO_PROXY: "127.0.0.1" },
     });
-    assertEquals([stdout, stderr], ["200 student\n", ""]);
-    assertEquals([...Deno.readDirSync(cwd)], []);
-  });
-});
+    assertEquals([stdout, stderr, namesIn(cwd)], ["200 student\n", "", []]);
+  }));
 
 testNeeding(
   NO_OPENSSL,
@@ -99,54 +87,37 @@ testNeeding(
       await using sandbox = await startSandbox();
       const [table = "", script = ""] = codeBlocks("docs/recipes.md", "cron")
         .map((block) => block.replaceAll("/home/you", you));
-      const job = `${you}/job`;
-      const root = `${you}/.deno`;
+      const [, PATH = "", command = ""] = /^PATH=(.*)\n[\d* ]+ (.*)$/m.exec(table) ?? [];
+      const [bin, job] = [`${you}/.deno/bin`, `${you}/job`];
+      await Deno.mkdir(bin, { recursive: true });
       await Deno.mkdir(job);
-      await Deno.mkdir(`${root}/bin`, { recursive: true });
-      await Deno.symlink(Deno.execPath(), `${root}/bin/deno`);
-      await outputOf(Deno.execPath(), {
-        args: ["install", "-g", "-A", "--quiet", "--root", root, "-n", "platform-auth", CLI],
-        env: childEnvironment(),
-      });
-      await writeEnv(job, variablesOf(sandbox.settings));
+      const installed =
+        `#!/bin/sh\nexec '${Deno.execPath()}' run --no-lock -qA '${CLI_PATH}' "$@"\n`;
+      await Deno.writeTextFile(`${bin}/platform-auth`, installed, { mode: 0o755 });
       await Deno.writeTextFile(`${job}/job.sh`, script, { mode: 0o755 });
-      const lines = table.trimEnd().split("\n");
-      const variables = lines.flatMap((line) => {
-        const [, name = "", value = ""] = /^(\w+)=(.*)$/.exec(line) ?? [];
-        return name === "" ? [] : [[name, value]];
-      });
-      const [, command = ""] = /^[\d*]+(?: [\d*]+){4} (.*)$/.exec(lines.at(-1) ?? "") ?? [];
-      // cron sets only a home folder, a shell and the variables of the crontab.
-      const env = { ...childEnvironment({ HOME: you }), ...Object.fromEntries(variables) };
+      // cron sets only a home folder, a shell and the variables of the table.
       const DENO_DIR = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
-      const run = async () =>
-        (await outputOf("/bin/sh", {
-          args: ["-c", command],
-          cwd: you,
-          env: { ...env, DENO_DIR },
-          clearEnv: true,
-        })).code;
+      const env = childEnvironment({ HOME: you, PATH, DENO_DIR });
+      const run = async (variables: Record<string, string>) => {
+        await writeEnv(job, { ...variablesOf(sandbox.settings), ...variables });
+        const options = { args: ["-c", command], cwd: you, env, clearEnv: true };
+        return (await outputOf("/bin/sh", options)).code;
+      };
       const log = () => Deno.readTextFile(`${job}/job.log`);
 
-      assertEquals([await run(), await run()], [0, 0], await log());
-      const [file] = [...Deno.readDirSync(`${job}/data`)];
-      assertMatch(await Deno.readTextFile(`${job}/data/${file?.name}`), /^time,temperatureC/);
-      assertEquals(sandbox.apiRequests.length, 1, "the second run sends nothing");
-      const tokens = linesOf(`${job}/.env`);
+      assertEquals(await run({}), 0, await log());
+      const [file = ""] = namesIn(`${job}/data`);
+      assertMatch(await Deno.readTextFile(`${job}/data/${file}`), /^time,temperatureC/);
+      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${job}/.env`);
+      assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
 
       await Deno.remove(`${job}/data`, { recursive: true });
-      const ada = { username: "ada", password: "in-two-steps" };
-      sandbox.addUser({ ...ada, challenge: "SMS_MFA", phone: "+15555550100" });
-      const { username: USERNAME, password: PASSWORD } = ada;
-      await writeEnv(job, { ...variablesOf(sandbox.settings), USERNAME, PASSWORD });
-      assertEquals(await run(), 3, await log());
+      assertEquals(await run({ PASSWORD: "" }), 3, await log());
       assertMatch(await log(), /a login is needed: platform-auth login --env-file .*job\/\.env\n$/);
-      await writeEnv(job, { ...variablesOf(sandbox.settings), API_BASE_URL: REFUSING });
-      assertEquals(await run(), 1);
+      assertEquals(await run({ API_BASE_URL: REFUSING }), 1);
       assertMatch(await log(), /failed with 1; the next run resumes\n$/);
-      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", APP_CLIENT_SECRET = "" } = tokens;
-      assert(ACCESS_TOKEN !== "" && REFRESH_TOKEN !== "");
-      const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, APP_CLIENT_SECRET, ada.password];
+      const { clientSecret, password } = sandbox.settings;
+      const secrets = [ACCESS_TOKEN, REFRESH_TOKEN, clientSecret, password];
       assertEquals(repeatedPart(await log(), secrets), undefined);
     }),
 );

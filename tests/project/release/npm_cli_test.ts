@@ -7,7 +7,7 @@ import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { repliesWith } from "../../cli/replies.ts";
 import { decoded, inFolder, neededVariables, outputOf } from "../../support/child_deno.ts";
 import { commandPath, type Lack, lackOf, testNeeding } from "../../support/needs.ts";
-import { inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
+import { type Answer, inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
 import { saysReady } from "../../support/text_lines.ts";
 import { DIST, PACKAGE, packed } from "./consumer.ts";
 
@@ -61,7 +61,7 @@ async function run(args: string[], cwd: string, input = "") {
 /** Runs the command in a terminal. */
 function type(
   args: string[],
-  dialog: [awaited: string, answer: string][],
+  dialog: [awaited: string, answer: Answer][],
   cwd: string,
   command = [program()],
 ) {
@@ -87,9 +87,6 @@ npmTest("npm installs a command that signs in and calls the API", async (folder)
   assertEquals((await run(login, folder, settings.password)).code, 0);
   const fetched = await run(["fetch", "/v1/whoami", ...file], folder);
   assertEquals([fetched.code, JSON.parse(fetched.stdout).username], [0, settings.username]);
-  const token = await run(["token", ...file], folder);
-  assertMatch(token.stdout, /^eyJ[\w-]+\.[\w-]+\.[\w-]+\n?$/);
-  assertEquals([token.code, token.stderr], [0, ""]);
   const python = await run(["python"], folder);
   assertEquals(python.stdout, Deno.readTextFileSync(`${DIST}npm-cli/platform_auth.py`));
 });
@@ -117,7 +114,6 @@ npmTest("on Windows, too, Node passes all options to the command", async (folder
 });
 
 npmTest("the installed command exits with the status of the command line", async (folder) => {
-  assertEquals((await run(["nonsense"], folder)).code, 2);
   assertEquals((await run(["token"], folder)).code, 3);
   const { code, stdout } = await run(["--version"], folder);
   assertEquals(code, 0);
@@ -137,29 +133,32 @@ npmTest("Ctrl-C at a prompt ends the launcher and Deno with status 130", async (
   assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0], seen.screen);
 }, NO_INTERRUPTS);
 
-/** Replaces the command line, and counts the interrupts until somebody presses Enter. */
+/** Replaces the command line, and counts the interrupts until it shall end. */
 const COUNTER = `
-  let count = 0;
-  Deno.addSignalListener("SIGINT", () => console.log("counted", ++count));
+  let count = 10;
+  Deno.addSignalListener("SIGINT", () => count++);
+  Deno.addSignalListener("SIGTERM", () => setTimeout(() => Deno.exit(count)));
   console.log("ready");
-  await Deno.stdin.read(new Uint8Array(9));
-  Deno.exit(count);`;
+  setInterval(() => {}, 60_000);`;
 
-npmTest("each Ctrl-C in a terminal interrupts the command once", async (folder) => {
-  const installed = `${home}/lib/node_modules/@platform-auth/cli`;
-  await Deno.symlink(`${installed}/node_modules`, `${folder}/node_modules`);
-  for (const name of ["launcher.cjs", "package.json"]) {
-    await Deno.copyFile(`${installed}/${name}`, `${folder}/${name}`);
-  }
-  await Deno.writeTextFile(`${folder}/cli.js`, COUNTER);
-  // Nineteen presses, because two signals at the same moment may become one.
-  const presses = Array.from({ length: 19 }, (): [string, string] => ["counted", "\u0003"]);
-  const seen = await type([], [["ready", "\u0003"], ...presses, ["counted", "\r"]], folder, [
-    "node",
-    "launcher.cjs",
-  ]);
-  assertEquals([seen.code, seen.signal, seen.left], [20, 0, 0], seen.screen);
-}, NO_INTERRUPTS);
+npmTest(
+  "the launcher passes no Ctrl-C on, which a terminal sends to Deno itself",
+  async (folder) => {
+    const installed = `${home}/lib/node_modules/@platform-auth/cli`;
+    await Deno.symlink(`${installed}/node_modules`, `${folder}/node_modules`);
+    for (const name of ["launcher.cjs", "package.json"]) {
+      await Deno.copyFile(`${installed}/${name}`, `${folder}/${name}`);
+    }
+    await Deno.writeTextFile(`${folder}/cli.js`, COUNTER);
+    // Only the launcher receives these signals.
+    const dialog: [string, Answer][] = [["ready", { signal: "SIGINT" }], ["", {
+      signal: "SIGTERM",
+    }]];
+    const seen = await type([], dialog, folder, ["node", "launcher.cjs"]);
+    assertEquals([seen.code, seen.signal, seen.left], [10, 0, 0], seen.screen);
+  },
+  NO_INTERRUPTS,
+);
 
 /** The exit status after a signal: the sandbox ends regularly, and does not handle SIGHUP. */
 const STATUSES = { SIGINT: 0, SIGTERM: 0, SIGHUP: 129 } as const;

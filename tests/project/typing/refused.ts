@@ -9,7 +9,6 @@ import {
   type ConfigError,
   configure,
   createSession,
-  doctor,
   download,
   downloadAll,
   fetchJson,
@@ -23,38 +22,26 @@ import { startSandbox } from "../../../src/sandbox/mod.ts";
 
 // @ts-expect-error -- no such option
 login({ portal: 1 });
-// @ts-expect-error -- a token is text
-login({ portalToken: 1 });
 // @ts-expect-error -- no such strategy
 login({ strategy: "browser" });
 // @ts-expect-error -- options, not a token
 login("bearer eyJ");
-// @ts-expect-error -- force is a boolean
-login({ force: "yes" });
 // @ts-expect-error -- refresh takes no token
 refresh({ refreshToken: "x" });
 // @ts-expect-error -- minValidSeconds is a number
 accessToken({ minValidSeconds: "60" });
-// @ts-expect-error -- no such option
-doctor({ logIn: true });
 // @ts-expect-error -- configure() needs options
 configure();
-// @ts-expect-error -- no such provider
-configure({ provider: "azure" });
 // @ts-expect-error -- an object must have all three properties
 configure({ provider: { service: "Service" } });
 // @ts-expect-error -- envFile is a path, a URL or false
 configure({ envFile: true });
 // @ts-expect-error -- a store needs lock()
 createSession({ store: { read: () => Promise.resolve(undefined) } });
-// @ts-expect-error -- milliseconds are a number
-createSession({ timeoutMs: "30s" });
 // @ts-expect-error -- only the default session can be configured
 createSession().configure({});
 // @ts-expect-error -- a path or URL is needed
 authFetch();
-// @ts-expect-error -- a number is not an address
-authFetch(1);
 // @ts-expect-error -- the secret is missing
 computeSecretHash("user", "client");
 // @ts-expect-error -- a string is needed
@@ -76,8 +63,6 @@ error.code = "PERMISSION";
 download("/v1/file", "file", { overwrite: true });
 // @ts-expect-error -- the option is concurrency
 downloadAll([], { at: 8 });
-// @ts-expect-error -- the property is notices
-status().notes;
 // @ts-expect-error -- random is not a public option
 createSession({ random: () => 0 });
 // @ts-expect-error -- the body is an array

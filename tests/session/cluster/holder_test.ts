@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../../mod.ts";
 import { newStoreKey } from "../../support/store_key.ts";
-import { bytesOf, readRequest, writeAll } from "../../support/raw_http.ts";
-import { rawAnswer } from "../../support/tcp_capture.ts";
+import { bytesOf, rawAnswer, readRequest, writeAll } from "../../support/raw_http.ts";
 import { inFolder, MOD_URL, neededVariables } from "../../support/child_deno.ts";
 import { jwt } from "../../support/answers.ts";
 import { stop } from "../../support/stop_process.ts";

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { bytesOf, readRequest, writeAll } from "../../support/raw_http.ts";
-import { rawAnswer } from "../../support/tcp_capture.ts";
+import { bytesOf, rawAnswer, readRequest, writeAll } from "../../support/raw_http.ts";
 import { inFolder, MOD_URL, startScript } from "../../support/child_deno.ts";
 import { stop } from "../../support/stop_process.ts";
 import { linesOf } from "../../support/portless.ts";

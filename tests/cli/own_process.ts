@@ -11,7 +11,6 @@ import {
   inCliWorld,
 } from "../support/cli_world.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { heldTimeouts } from "../support/held_timeouts.ts";
 
 /** URL of the program's entry point, from which some commands derive their output. */
 export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
@@ -43,6 +42,7 @@ async function resultOf(
 ): Promise<ChildResult> {
   const real = { stdin: Deno.stdin, stdout: Deno.stdout, stderr: Deno.stderr };
   const { error } = console;
+  const { timeout } = AbortSignal;
   let [stdout, stderr] = ["", ""];
   const decoder = new TextDecoder();
   const write = (bytes: Uint8Array) => {
@@ -50,8 +50,6 @@ async function resultOf(
     return Promise.resolve(bytes.length);
   };
   const isTerminal = () => false;
-  // A busy machine has no effect.
-  using _ = heldTimeouts();
   // A new process has no session in memory.
   Reflect.deleteProperty(globalThis, Symbol.for("platform-auth default session 0"));
   const unset = Object.keys(Deno.env.toObject()).map((name) => [name, undefined]);
@@ -61,12 +59,15 @@ async function resultOf(
     stdout: { isTerminal, write },
     stderr: { isTerminal },
   });
+  // On a busy machine, even a call of the sandbox may take seconds.
+  AbortSignal.timeout = (ms) => timeout.call(AbortSignal, Math.max(ms, 60_000));
   console.error = (line) => stderr += `${line}\n`;
   try {
     const code = await withEnvironment(variables, () => runCli(args));
     return { code, stdout, stderr };
   } finally {
     Object.assign(Deno, real);
+    AbortSignal.timeout = timeout;
     console.error = error;
   }
 }

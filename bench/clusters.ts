@@ -5,7 +5,7 @@ import { Herd, type Meeting } from "./herd.ts";
 import { compare, interleave, timed } from "./interleave.ts";
 import { type LoadWorld, startLoadWorld } from "./load_world.ts";
 import { type Part, rounds } from "./part.ts";
-import { figure, rangeText, type Target } from "./report.ts";
+import { countTarget, figure, rangeText } from "./report.ts";
 import type { Summary } from "./stats.ts";
 
 /** The numbers of workers, each with its number of rounds. */
@@ -43,8 +43,8 @@ export const clusters: Part = async (effort) => {
   }
   const points: Point[] = [];
   for (const way of ways) {
-    // Even a quick run has several workers at once.
-    for (const [size, full] of [...ROUNDS].slice(0, effort.largest < 1 ? 2 : 3)) {
+    for (const [size, full] of ROUNDS) {
+      if (size > 8 && effort === "smoke") continue;
       points.push(await measure(world, way, size, rounds(full, effort)));
     }
   }
@@ -72,14 +72,10 @@ export const clusters: Part = async (effort) => {
       ]),
       notes: NO_REDIS ? [`Left out: the store (${NO_REDIS.reason}).`] : [],
     }],
-    targets: ways.map(({ name }): Target => ({
-      claim: `requests to the provider, ${name}, any number of workers`,
-      measured: Math.max(...points.filter(({ way }) => way === name).map((it) => it.requests)),
-      limit: 1,
-      wanted: "at most",
-      unit: "",
-    })),
-    data: { points },
+    targets: ways.map(({ name }) => {
+      const most = Math.max(...points.filter(({ way }) => way === name).map((it) => it.requests));
+      return countTarget(`requests to the provider, ${name}, any number of workers`, most, 1);
+    }),
   };
 };
 
@@ -108,7 +104,7 @@ async function measure(
   let requests = 0;
   const rush = async (meeting: Meeting) => {
     const before = await world.tokenRequests();
-    const milliseconds = await timed(() => herd.rush(meeting, workers));
+    const milliseconds = await timed(() => herd.rush(meeting));
     return { milliseconds, sent: await world.tokenRequests() - before };
   };
   const subjects = {

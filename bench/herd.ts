@@ -21,15 +21,9 @@ export class Herd implements AsyncDisposable {
     return herd;
   }
 
-  /**
-   * Distributes the calls over the processes as evenly as possible, and waits for the last
-   * response.
-   */
-  async rush(meeting: Meeting, calls: number): Promise<void> {
-    await Promise.all(this.#workers.map(async (worker, at) => {
-      const share = Math.floor((calls + at) / this.#workers.length);
-      if (share > 0) await worker.order(`${meeting} ${share}`);
-    }));
+  /** One call of each process, all at once. Waits for the last response. */
+  async rush(meeting: Meeting): Promise<void> {
+    await Promise.all(this.#workers.map((each) => each.order(meeting)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,8 @@
 import { compare } from "./interleave.ts";
-import { compete, tableOf } from "./cold_start.ts";
 import { type Part, rounds } from "./part.ts";
 import { releasedFolder } from "./released.ts";
 import { ratioTarget } from "./report.ts";
-import { denoContender, releasedContender } from "./subjects.ts";
+import { compete, denoContender, releasedContender, tableOf } from "./subjects.ts";
 
 const ROUNDS = 200;
 
@@ -20,15 +19,11 @@ export const importCost: Part = async (effort) => {
     ];
     const samples = await compete(contenders, rounds(ROUNDS, effort));
     const summaries = compare(samples, "zod alone");
+    const ours = summaries.get("released file");
     return {
       part: "import",
       tables: [await tableOf("Import", contenders, summaries)],
-      targets: ratioTarget(
-        "import of the released file over import of zod",
-        summaries.get("released file"),
-        0.6,
-      ),
-      data: Object.fromEntries(summaries),
+      targets: ratioTarget("import of the released file over import of zod", ours, 0.6),
     };
   } finally {
     await Deno.remove(folder, { recursive: true });

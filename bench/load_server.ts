@@ -1,7 +1,8 @@
 /**
- * A plain token endpoint and API, so fast that only the client is measured. The API returns n bytes
- * for the path `/bytes/<n>` and requires a valid token; `/count` returns the number of requests to
- * the token endpoint. With the argument `rotate`, each refresh token is valid for one refresh.
+ * A plain token endpoint and API, so fast that only the client is measured. The API requires a
+ * token of that endpoint. It returns n bytes for the path `/bytes/<n>`, and JSON for all others;
+ * `/count` returns the number of requests to the token endpoint. With the argument `rotate`, each
+ * refresh token is valid for one refresh.
  */
 const rotates = Deno.args.includes("rotate");
 const bodies = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -18,7 +19,7 @@ function token(): string {
   return `${part({ alg: "none" })}.${part(claims)}.${part(crypto.randomUUID().repeat(8))}`;
 }
 
-let current = token();
+const tokens = new Set<string>();
 
 function bytes(path: string): Uint8Array<ArrayBuffer> {
   let body = bodies.get(path);
@@ -30,10 +31,11 @@ function bytes(path: string): Uint8Array<ArrayBuffer> {
 }
 
 function issued(): Response {
-  current = token();
+  const accessToken = token();
+  tokens.add(accessToken);
   return Response.json({
     AuthenticationResult: {
-      AccessToken: current,
+      AccessToken: accessToken,
       ExpiresIn: lifetimeSeconds,
       RefreshToken: refreshToken,
       TokenType: "Bearer",
@@ -63,8 +65,7 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (re
   }
   // Some clients write the scheme with a capital letter.
   const given = request.headers.get("authorization")?.slice("bearer ".length);
-  if (given !== current) return new Response(null, { status: 401 });
-  return new Response(bytes(path));
+  if (given === undefined || !tokens.has(given)) return new Response(null, { status: 401 });
+  return path.startsWith("/bytes/") ? new Response(bytes(path)) : Response.json({});
 });
-const { port } = server.addr;
-console.log(JSON.stringify({ url: `http://127.0.0.1:${port}`, token: current }));
+console.log(JSON.stringify({ url: `http://127.0.0.1:${server.addr.port}` }));

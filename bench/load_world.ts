@@ -4,9 +4,9 @@ import { type Server, startServer } from "./processes.ts";
 /** The load server, and the settings with which a session uses it. */
 export interface LoadWorld extends AsyncDisposable {
   readonly url: string;
-  /** The token that the API accepts at first. */
-  readonly token: string;
   readonly options: SessionOptions;
+  /** The settings as environment variables. */
+  readonly variables: Readonly<Record<string, string>>;
   /** The settings as lines of a `.env`. */
   readonly lines: string;
   /** The number of requests to the token endpoint so far. */
@@ -15,8 +15,8 @@ export interface LoadWorld extends AsyncDisposable {
 
 /** @param words `rotate`: each refresh token is valid for one refresh, without a grace period. */
 export async function startLoadWorld(...words: "rotate"[]): Promise<LoadWorld> {
-  const server: Server<{ url: string; token: string }> = await startServer("load_server.ts", words);
-  const { url, token } = server.hello;
+  const server: Server<{ url: string }> = await startServer("load_server.ts", words);
+  const { url } = server.hello;
   const variables = {
     AUTH_URL: url,
     APP_CLIENT_ID: "bench-client",
@@ -28,7 +28,6 @@ export async function startLoadWorld(...words: "rotate"[]): Promise<LoadWorld> {
   };
   return {
     url,
-    token,
     options: {
       authUrl: url,
       clientId: variables.APP_CLIENT_ID,
@@ -39,6 +38,7 @@ export async function startLoadWorld(...words: "rotate"[]): Promise<LoadWorld> {
       apiBaseUrl: url,
       envFile: false,
     },
+    variables,
     lines: Object.entries(variables).map(([name, value]) => `${name}=${value}\n`).join(""),
     async tokenRequests() {
       return (await (await fetch(`${url}/count`)).json()).tokenRequests;

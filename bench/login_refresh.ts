@@ -49,7 +49,6 @@ export const loginRefresh: Part = async (effort) => {
         rows: summaryRows(summaries, "ms"),
       }],
       targets: valueTarget("a token of 1 MB", samples.get(LARGE) ?? [], 50, " ms"),
-      data: Object.fromEntries(summaries),
     };
   } finally {
     await Deno.remove(folder, { recursive: true });

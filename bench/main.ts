@@ -2,7 +2,7 @@
  * Measures the cost of the client, from source and as released, compared with bare requests and
  * with other clients.
  *
- * `deno task bench [--only=PART]… [--quick] [--json] [--write]`: prints tables, or JSON; `--write` puts the
+ * `deno task bench [--only=PART]… [--json] [--write]`: prints tables, or JSON; `--write` puts the
  * tables into bench/README.md, too.
  */
 import { parseArgs } from "node:util";
@@ -10,13 +10,12 @@ import { clusters } from "./clusters.ts";
 import { coldStart } from "./cold_start.ts";
 import { writeTables } from "./document.ts";
 import { downloads } from "./downloads.ts";
-import { envUpdate } from "./env_update.ts";
 import { firstRun } from "./first_run.ts";
 import { importCost } from "./import_cost.ts";
 import { loginRefresh } from "./login_refresh.ts";
 import { describeMachine, machineText } from "./machine.ts";
 import { ownWork } from "./own_work.ts";
-import type { Effort, Part } from "./part.ts";
+import type { Part } from "./part.ts";
 import { perCall } from "./per_call.ts";
 import { pathOf } from "./processes.ts";
 import { removeReleased } from "./released.ts";
@@ -31,27 +30,20 @@ const PARTS: Readonly<Record<string, Part>> = {
   "own-work": ownWork,
   "stampede": stampede,
   "clusters": clusters,
-  "env-update": envUpdate,
   "login-refresh": loginRefresh,
   "downloads": downloads,
 };
 
-const FULL: Effort = { share: 1, largest: 1, peers: true };
-const QUICK: Effort = { share: 0.25, largest: 0.1, peers: true };
-/** One of each, to check that all parts run. */
-const SMOKE: Effort = { share: 0, largest: 0, peers: false };
-
 const { values } = parseArgs({
   options: {
     only: { type: "string", multiple: true },
-    quick: { type: "boolean" },
     smoke: { type: "boolean" },
     json: { type: "boolean" },
     write: { type: "boolean" },
   },
 });
 const names = values.only ?? Object.keys(PARTS);
-const effort = values.smoke ? SMOKE : values.quick ? QUICK : FULL;
+const effort = values.smoke ? "smoke" : "full";
 const unknown = names.find((name) => PARTS[name] === undefined);
 if (unknown !== undefined) {
   console.error(`There is no part ${unknown}; there are ${Object.keys(PARTS).join(", ")}`);

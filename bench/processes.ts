@@ -33,17 +33,17 @@ export async function run(program: Program): Promise<Finished> {
   return { stdout: new TextDecoder().decode(stdout), milliseconds };
 }
 
-/** Peak resident memory of a program in MiB; `undefined` if `/usr/bin/time` is missing. */
-export async function peakMemory(program: Program): Promise<number | undefined> {
+/** Peak resident memory of a program in MiB; `NaN` if `/usr/bin/time` is missing. */
+export async function peakMemory(program: Program): Promise<number> {
   try {
     const report = await Deno.makeTempFile();
     const args = ["-f", "%M", "-o", report, program.command, ...program.args];
     await run({ ...program, command: "/usr/bin/time", args });
-    const kibibytes = Number((await Deno.readTextFile(report)).trim());
+    const kibibytes = Number(await Deno.readTextFile(report));
     await Deno.remove(report);
-    return Number.isFinite(kibibytes) ? kibibytes / 1024 : undefined;
+    return kibibytes / 1024;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotFound) return NaN;
     throw error;
   }
 }

@@ -26,8 +26,6 @@ export interface PartResult {
   readonly part: string;
   readonly tables: readonly Table[];
   readonly targets: readonly Target[];
-  /** All samples or summaries, for JSON. */
-  readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** A target is decided when the whole interval is on one side of it. */
@@ -61,6 +59,11 @@ export function valueTarget(
   if (values.length === 0) return [];
   const interval = medianInterval(values);
   return [{ claim, measured: median(values), interval, limit, wanted: "at most", unit }];
+}
+
+/** A target for a number that does not vary. */
+export function countTarget(claim: string, measured: number, limit: number): Target {
+  return { claim, measured, limit, wanted: "at most", unit: "" };
 }
 
 /** Rows of name, median, middle half, ratio and its interval, for a table of summaries. */

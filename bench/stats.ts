@@ -22,7 +22,6 @@ export interface Summary {
   readonly median: number;
   /** The middle half of the samples. */
   readonly quartiles: Interval;
-  readonly samples: number;
   /** Median of the ratios of samples that were taken side by side. */
   readonly ratio: number;
   /** The 95 % interval of that median. */
@@ -35,7 +34,6 @@ export function summarize(samples: readonly number[], reference: readonly number
   return {
     median: median(samples),
     quartiles: [quantile(samples, 0.25), quantile(samples, 0.75)],
-    samples: samples.length,
     ratio: median(ratios),
     interval: medianInterval(ratios),
   };
@@ -62,18 +60,4 @@ export function medianInterval(values: readonly number[]): Interval {
     return ((drawn[Math.floor(middle)] ?? NaN) + (drawn[Math.ceil(middle)] ?? NaN)) / 2;
   });
   return [quantile(medians, 0.025), quantile(medians, 0.975)];
-}
-
-/** The exponent b of the power law `cost = a * size^b` that fits best: the slope between logarithms. */
-export function fittedExponent(sizes: readonly number[], costs: readonly number[]): number {
-  const xs = sizes.map(Math.log);
-  const ys = costs.map(Math.log);
-  const meanX = mean(xs);
-  const meanY = mean(ys);
-  const covariance = mean(xs.map((x, i) => (x - meanX) * ((ys[i] ?? NaN) - meanY)));
-  return covariance / mean(xs.map((x) => (x - meanX) ** 2));
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

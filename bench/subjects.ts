@@ -1,7 +1,10 @@
 import { pathToFileURL } from "node:url";
-import { pathOf, type Program, run } from "./processes.ts";
+import { interleave } from "./interleave.ts";
+import { pathOf, peakMemory, type Program, run } from "./processes.ts";
+import { figure, summaryColumns, summaryRows, type Table } from "./report.ts";
+import { median, type Summary } from "./stats.ts";
 
-/** A program that is measured along with others, and its requirements. */
+/** A program whose whole process is measured, from its start to its exit. */
 export interface Contender {
   readonly name: string;
   readonly program: Program;
@@ -68,13 +71,46 @@ export async function pythonContender(
   }
 }
 
-export function isRunning(one: Contender | Skipped): one is Contender {
-  return "program" in one;
+/** Runs the contenders in turn: milliseconds of each, by its name. */
+export async function compete(
+  contenders: readonly (Contender | Skipped)[],
+  count: number,
+): Promise<Map<string, number[]>> {
+  const subjects = contenders.filter(isRunning).map(({ name, program }) => ({
+    name,
+    measure: async () => (await run(program)).milliseconds,
+  }));
+  return await interleave(subjects, count);
 }
 
-/** One line for each contender that was left out. */
-export function skippedNotes(all: readonly (Contender | Skipped)[]): string[] {
-  return all.flatMap((one) => isRunning(one) ? [] : [`Skipped: ${one.name} (${one.why}).`]);
+/** Times and peak memory, which is measured in separate runs. */
+export async function tableOf(
+  title: string,
+  contenders: readonly (Contender | Skipped)[],
+  summaries: ReadonlyMap<string, Summary>,
+): Promise<Table> {
+  const running = contenders.filter(isRunning);
+  const memory = new Map<string, number>();
+  for (const { name, program } of running) {
+    const peaks = [await peakMemory(program), await peakMemory(program), await peakMemory(program)];
+    memory.set(name, median(peaks));
+  }
+  const rows = summaryRows(summaries, "ms").map((row) => [
+    ...row,
+    `${figure(memory.get(String(row[0])) ?? NaN)} MiB`,
+  ]);
+  return {
+    title,
+    columns: [...summaryColumns("program", running[0]?.name ?? ""), "peak memory"],
+    rows,
+    notes: contenders.flatMap((one) =>
+      isRunning(one) ? [] : [`Left out: ${one.name} (${one.why}).`]
+    ),
+  };
+}
+
+function isRunning(one: Contender | Skipped): one is Contender {
+  return "program" in one;
 }
 
 function lastLine(error: unknown): string {

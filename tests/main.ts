@@ -1,8 +1,11 @@
 /**
  * Runs the tests: `deno task test [PART…]`, by default all parts, one after another.
  *
+ * `deno task test --changed` runs the tests that import what changed since `main`.
+ *
  * All packages are fetched before the first test starts: see `support/packages.ts`.
  */
+import { changedTests } from "./support/changed_tests.ts";
 import { preparePackages } from "./support/packages.ts";
 
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];
@@ -49,11 +52,26 @@ const PARTS: Record<string, () => Promise<boolean>> = {
     ),
 };
 
+/** Runs the tests that import what changed, in seconds where that is possible. */
+async function testChanges(): Promise<boolean> {
+  const { near, far, notImported } = await changedTests();
+  if (notImported.length > 0) console.log(`No test imports ${notImported.join(", ")}`);
+  if (far.size > 0) {
+    console.log(`${far.size} other test files import it through other files: deno task test core`);
+  }
+  const isIn = (places: string[]) => (path: string) => places.some((it) => path.startsWith(it));
+  const inCore = [...near].filter((path) => !isIn(NOT_CORE)(path));
+  const inJupyter = [...near].filter(isIn(JUPYTER));
+  const isGreen = inCore.length === 0 || await deno("test", ...FLAGS, "-P", ...inCore);
+  return (inJupyter.length === 0 || await deno("test", ...FLAGS, "-A", ...inJupyter)) && isGreen;
+}
+
 async function deno(...args: string[]): Promise<boolean> {
   const { success } = await new Deno.Command(Deno.execPath(), { args }).spawn().status;
   return success;
 }
 
+if (Deno.args.includes("--changed")) Deno.exit(await testChanges() ? 0 : 1);
 const parts = Deno.args.length > 0 ? Deno.args : Object.keys(PARTS);
 let isGreen = true;
 for (const part of parts) {

@@ -3,6 +3,7 @@ import { createSession, type Session } from "../mod.ts";
 import { namesIn } from "./support/child_deno.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
+import { NOT_ON_WINDOWS, testNeeding } from "./support/needs.ts";
 import { linesOf, portless, rejection, signedIn } from "./support/portless.ts";
 
 Deno.test("a session reads nothing from the disk before its first use", async () => {
@@ -80,8 +81,6 @@ Deno.test("logout() removes the tokens from memory and .env, and leaves the othe
   await using world = portless({ file: true });
   Deno.writeTextFileSync(world.envFile, "# mine\r\nOTHER='1'\n");
   await world.session.login();
-  const other = world.another();
-  assertEquals(other.status().state, "valid");
   await world.session.logout();
   assertEquals(Deno.readTextFileSync(world.envFile), "# mine\r\nOTHER='1'\n");
   assertEquals(world.session.status().state, "none");
@@ -89,53 +88,47 @@ Deno.test("logout() removes the tokens from memory and .env, and leaves the othe
   assertEquals((await world.session.login()).state, "valid");
 });
 
-Deno.test("saving tokens makes a .env private if others could read it, and reports this once", async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
-  if (Deno.build.os === "windows") {
-    // Files on Windows have no such mode, so the session must not report a change.
-    assertEquals((await world.session.login()).notices, []);
-    return;
-  }
-  Deno.chmodSync(world.envFile, 0o644);
-  const { notices, warnings } = await world.session.login();
-  assertEquals(notices.map(({ code, level }) => [code, level]), [["FILE_WAS_OPEN", "note"]]);
-  assertEquals(warnings, [], "nothing is left to do");
-  assertEquals((await world.session.refresh()).notices, [], "reported once");
-  assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
-  assertEquals(world.another().status().warnings, []);
-});
+testNeeding(
+  NOT_ON_WINDOWS,
+  "saving tokens makes a .env private if others could read it, and reports this once",
+  async () => {
+    await using world = portless({ file: true });
+    Deno.writeTextFileSync(world.envFile, "OTHER=1\n");
+    Deno.chmodSync(world.envFile, 0o644);
+    const { notices, warnings } = await world.session.login();
+    assertEquals(notices.map(({ code, level }) => [code, level]), [["FILE_WAS_OPEN", "note"]]);
+    assertEquals(warnings, [], "nothing is left to do");
+    assertEquals((await world.session.refresh()).notices, [], "reported once");
+    assertEquals((Deno.statSync(world.envFile).mode ?? 0) & 0o777, 0o600);
+    assertEquals(world.another().status().warnings, []);
+  },
+);
 
-Deno.test("createSession() keeps the session in memory unless a file is given", async () => {
+Deno.test("createSession() uses no file unless it is given", async () => {
   await using world = portless();
   const { envFile: _, ...unnamed } = world.options;
-  // Other tests write other files into the same working folder.
-  const envFiles = () => namesIn(".").filter((name) => name.startsWith(".env"));
-  const before = envFiles();
   await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {
     const session = createSession(unnamed);
-    const status = await session.login();
-    assertEquals(status.envFile, undefined);
+    const { reads, stats } = await diskCalls(() => session.login());
+    assertEquals([session.status().envFile, reads, stats], [undefined, 0, 0]);
   });
-  assertEquals(envFiles(), before);
   assertEquals(namesIn(world.envFile.replace(/[\\/]\.env$/, "")), []);
 });
 
 Deno.test("createSession() neither uses nor sets tokens in the environment", async () => {
   await using world = portless();
   const planted = (await world.sandbox.portalToken()).replace("bearer ", "");
-  const variables = { ACCESS_TOKEN: planted, REFRESH_TOKEN: "planted" };
-  for (const exportEnv of ["access", "both", "none"] as const) {
-    await withEnvironment(variables, async () => {
-      const session = world.another({ exportEnv });
-      assertEquals(session.status().state, "none");
-      await session.login();
-      await session.refresh();
-      await session.logout();
-      assertEquals(Deno.env.get("ACCESS_TOKEN"), planted);
-      assertEquals(Deno.env.get("REFRESH_TOKEN"), "planted");
-    });
-  }
+  await withEnvironment({ ACCESS_TOKEN: planted, REFRESH_TOKEN: "planted" }, async () => {
+    const session = world.another({ exportEnv: "both" });
+    assertEquals(session.status().state, "none");
+    await session.login();
+    assertEquals(Deno.env.get("ACCESS_TOKEN"), planted);
+    await session.logout();
+    assertEquals([Deno.env.get("ACCESS_TOKEN"), Deno.env.get("REFRESH_TOKEN")], [
+      planted,
+      "planted",
+    ]);
+  });
 });
 
 Deno.test("two sessions are independent", async () => {
@@ -148,14 +141,6 @@ Deno.test("two sessions are independent", async () => {
   const answer = await grace.authFetch("/v1/whoami");
   assertEquals((await answer.json()).username, "grace");
   assertEquals(world.session.status().state, "none");
-});
-
-Deno.test("status() shows the settings that the .env contains now", async () => {
-  await using world = await signedIn({ file: true });
-  assertEquals(world.session.status().portalUrl, undefined);
-  await Deno.writeTextFile(world.envFile, "PORTAL_URL=https://portal.example\n", { append: true });
-  const { portalUrl, state } = world.session.status();
-  assertEquals([portalUrl, state], ["https://portal.example/", "valid"]);
 });
 
 Deno.test({

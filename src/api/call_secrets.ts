@@ -14,9 +14,11 @@ const SECRET_NAME =
 export class CallSecrets {
   readonly #tokens = new Set<Secret>();
   /** The address of the last request. */
-  #sentTo = "";
+  #sentTo: string;
 
-  constructor(private readonly request: ApiRequest) {}
+  constructor(private readonly request: ApiRequest) {
+    this.#sentTo = request.address;
+  }
 
   /** Remembers the address and the tokens of a request: messages must not quote them. */
   noteRequest(to: string, { accessToken, refreshToken }: Tokens): void {
@@ -53,9 +55,9 @@ export class CallSecrets {
 
 /** Returns the parameters of an address, both as they are written there and decoded. */
 function parametersOf(address: string): (readonly [name: string, value: string])[] {
-  const query = URL.parse(address)?.search ?? "";
-  return query.slice(1).split("&").flatMap((written) => {
-    const [name = "", ...value] = written.split("=");
-    return [[name, value.join("=")], ...new URLSearchParams(written)];
+  return new URL(address).search.slice(1).split("&").flatMap((written) => {
+    const encoded = written.slice(written.indexOf("=") + 1);
+    return [...new URLSearchParams(written)]
+      .flatMap(([name, value]) => [[name, encoded], [name, value]] as const);
   });
 }

@@ -72,9 +72,8 @@ export class IdleWatch {
     }
   }
 
-  /** Stops watching, because the request has ended. */
+  /** Stops listening to the user's signal, because the request has ended. */
   release(): void {
-    this.pause();
     this.#leaveUser();
   }
 }

@@ -61,7 +61,7 @@ function nameIn(input: string): string | undefined {
 function inside(file: string): string | undefined {
   const parts = file.split(Deno.build.os === "windows" ? /[\\/]/ : "/");
   const isNamed = (part: string) => part.trim() !== "" && !part.startsWith(".");
-  const isInside = parts.every((part, at) => isNamed(part) || (part === "." && at === 0));
+  const isInside = parts.every((part) => isNamed(part) || part === ".");
   return isInside && parts.at(-1) !== "." && !/^[A-Za-z]:/.test(file)
     ? parts.filter((part) => part !== ".").join("/")
     : undefined;

@@ -26,16 +26,16 @@ const LOCK_MS = 5_000;
  * Sets or removes (`undefined`) settings in a `.env`. A missing folder is created. In a git work
  * tree, `.gitignore` gets the lines that keep the file out of git.
  *
- * @param folderMode The permission bits of a folder that is created.
+ * @param folder How a missing folder is created.
  * @returns The lines that were added to `.gitignore`.
  * @throws {ConfigError} `ENV_FILE`, `FILE` or `PERMISSION` if a file cannot be written.
  */
 export async function saveSettings(
   path: string,
   changes: ReadonlyMap<string, string | undefined>,
-  folderMode = 0o777,
+  folder: Deno.MkdirOptions = {},
 ): Promise<string[]> {
-  await onDisk(path, () => Deno.mkdir(folderOf(path), { recursive: true, mode: folderMode }));
+  await onDisk(path, () => Deno.mkdir(folderOf(path), { ...folder, recursive: true }));
   // Git must ignore the new file before the file exists, so that no other program can commit it.
   const ignored = ignoreInGit(path);
   const { file, lock } = await lockEnvFile(path, LOCK_MS, worldOf({}));

@@ -21,14 +21,12 @@ export function printable(line: string): string {
 
 /** Escapes a line for HTML and removes invisible characters. */
 export function escapeHtml(line: string): string {
-  const entities: Record<string, string> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    '"': "&quot;",
-    "'": "&#39;",
-  };
-  return printable(line).replace(/[&<>"']/g, (character) => entities[character] ?? "");
+  return printable(line)
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#39;");
 }
 
 /**

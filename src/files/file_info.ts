@@ -77,8 +77,7 @@ export function unlessMissing<T>(call: () => T): T | undefined {
 export function resolvedPath(path: string): string {
   try {
     return realPath(path);
-  } catch (error) {
-    throwIfBug(error);
+  } catch {
     return path;
   }
 }

@@ -1,4 +1,4 @@
-/** How `authFetch()` adds the token, handles a 401, and reports failures. */
+/** How `authFetch()` adds the token, sends bodies, handles a 401, and reports failures. */
 import {
   assert,
   assertEquals,
@@ -6,14 +6,11 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import { serveLocal } from "../support/local_server.ts";
 import { portless, rejection, signedIn, statusOf } from "../support/portless.ts";
+import { signedInAt } from "./on_port.ts";
 
-const TEXT = "grüße, déjà vu\n".repeat(50);
-const BYTES = new TextEncoder().encode(TEXT);
-
-function stream(): ReadableStream<Uint8Array> {
-  return new Blob([BYTES]).stream();
-}
+const URL_OF_API = "https://api.sandbox.example/v1/uploads";
 
 Deno.test("authFetch() treats the path of API_BASE_URL as a folder, even without a final slash", async () => {
   for (const slash of ["", "/"]) {
@@ -26,11 +23,6 @@ Deno.test("authFetch() treats the path of API_BASE_URL as a folder, even without
     const authorization = `bearer ${await world.session.accessToken()}`;
     const call = { url: "https://api.sandbox.example/v1/stations", authorization };
     assertEquals(world.called, Array(4).fill(call));
-    const told = await rejection(world.session.fetchJson("/stations"));
-    assertMatch(
-      told.message,
-      /with a leading slash, it replaces the path \/v1\/ of API_BASE_URL; without/,
-    );
   }
 });
 
@@ -57,46 +49,102 @@ Deno.test("authFetch() never logs in by itself", async () => {
   assertEquals([world.sent.length, world.called.length], [0, 0]);
 });
 
-const form = () => {
-  const data = new FormData();
-  data.append("note", TEXT);
-  data.append("file", new Blob([BYTES]), "rows.csv");
-  return data;
-};
+Deno.test("authFetch() accepts headers in every form that fetch() accepts", async () => {
+  let sent = new Headers();
+  await using world = await signedIn({
+    api({ headers }) {
+      sent = headers;
+      return new Response("ok");
+    },
+  });
+  const pairs: [string, string][] = [["Accept", "a"], ["x-mine", "1"], ["X-Mine", " 2 "]];
+  for (const form of [pairs, new Map(pairs), new Headers(pairs), { "X-Mine": 1 }, undefined]) {
+    const headers = form as HeadersInit;
+    await world.session.authFetch("/v1/x", { headers });
+    const own = [...sent].filter(([name]) => name !== "authorization");
+    assertEquals(own, [...new Request("https://api.example", { headers }).headers]);
+  }
+});
 
-const BODIES: Record<string, () => BodyInit> = {
-  string: () => TEXT,
-  Uint8Array: () => BYTES,
-  Blob: () => new Blob([BYTES], { type: "text/csv" }),
-  FormData: form,
-  URLSearchParams: () => new URLSearchParams({ note: TEXT }),
-};
+const TEXT = "grüße, déjà vu\n".repeat(50);
+const BYTES = new TextEncoder().encode(TEXT);
+const form = new FormData();
+form.append("note", TEXT);
+form.append("file", new Blob([BYTES]), "rows.csv");
 
-for (const [name, body] of Object.entries(BODIES)) {
-  Deno.test(`authFetch() sends a ${name} body again after a 401`, async () => {
-    const bodies: (string | undefined)[][] = [];
+const bodies: [what: string, body: BodyInit][] = [
+  ["string", TEXT],
+  ["Uint8Array", BYTES],
+  ["Blob", new Blob([BYTES], { type: "text/csv" })],
+  ["FormData", form],
+  ["URLSearchParams", new URLSearchParams({ note: TEXT })],
+];
+for (const [what, body] of bodies) {
+  Deno.test(`authFetch() sends a ${what} body again after a 401`, async () => {
+    const sent: string[] = [];
     await using world = await signedIn({
       api: async (request) => {
-        const [type, boundary] = (request.headers.get("content-type") ?? "").split("boundary=");
-        bodies.push([type, (await request.text()).replaceAll(boundary ?? "none", "")]);
-        return new Response("", { status: bodies.length === 1 ? 401 : 201 });
+        const [type = "", boundary = ""] = request.headers.get("content-type")
+          ?.split("boundary=") ?? [];
+        sent.push(type + (await request.text()).replaceAll(boundary, ""));
+        return new Response("", { status: sent.length === 1 ? 401 : 201 });
       },
     });
-    const init = { method: "POST", body: body() };
-    assertEquals((await world.session.authFetch("/v1/uploads", init)).status, 201);
-    assertEquals(bodies, [bodies[0], bodies[0]]);
-    assert((bodies[0]?.[1] ?? "").length >= TEXT.length);
+    const { status } = await world.session.authFetch("/v1/uploads", { method: "POST", body });
+    assertEquals([status, sent], [201, [sent[0], sent[0]]]);
+    assert((sent[0] ?? "").length >= TEXT.length);
     assertEquals(new Set(world.called.map(({ authorization }) => authorization)).size, 2);
   });
 }
 
-Deno.test("authFetch() does not send a stream again after a 401", async () => {
+const MIB = 1024 * 1024;
+const asRequest = (body: BodyInit) => [new Request(URL_OF_API, { method: "POST", body })] as const;
+const asOption = (body: BodyInit) => [URL_OF_API, { method: "POST", body }] as const;
+const streams: [
+  what: string,
+  typeof asRequest | typeof asOption,
+  size: number,
+  requests: number,
+][] = [
+  ["sends a Request with a stream again", asRequest, 3 * MIB, 2],
+  ["does not send a Request with a stream of more than 64 MiB again", asRequest, 65 * MIB, 1],
+  ["does not send a stream in the options again", asOption, 1, 1],
+];
+for (const [what, given, size, requests] of streams) {
+  Deno.test(`authFetch() ${what} after a 401`, async () => {
+    const sizes: number[] = [];
+    await using world = await signedIn({
+      api: async (request) => {
+        sizes.push((await request.bytes()).length);
+        return new Response("", { status: 401 });
+      },
+    });
+    const [input, init] = given(ReadableStream.from([new Uint8Array(size)]));
+    assertEquals((await world.session.authFetch(input, init)).status, 401);
+    assertEquals([sizes, world.refreshes()], [Array(requests).fill(size), requests - 1]);
+  });
+}
+
+Deno.test("authFetch() sends the body of a Request with its length, even after a 401", async () => {
+  const lengths: (string | null)[] = [];
+  await using server = serveLocal(async (request) => {
+    lengths.push(request.headers.get("content-length"));
+    await request.text();
+    return new Response("", { status: lengths.length === 1 ? 401 : 201 });
+  });
+  await using world = await signedInAt(server.origin);
+  const request = new Request(`${server.origin}/x`, { method: "POST", body: "four" });
+  assertEquals(await statusOf(world.session.authFetch(request)), 201);
+  assertEquals([lengths, request.bodyUsed], [["4", "4"], true]);
+});
+
+Deno.test("authFetch() rejects an object as the body and suggests JSON.stringify()", async () => {
   await using world = await signedIn();
-  world.sandbox.expireAccessTokens();
-  const answer = await world.session.authFetch("/v1/uploads", { method: "POST", body: stream() });
-  assertEquals(answer.status, 401);
-  assertEquals((await answer.json()).error, "invalid_token");
-  assertEquals([world.refreshes(), world.called.length], [0, 1]);
+  for (const body of [{ text: "calm" }, [1, 2]] as unknown as BodyInit[]) {
+    const error = await rejection(world.session.authFetch("/v1/notes", { method: "POST", body }));
+    assertEquals([error.name, world.called.length], ["TypeError", 0]);
+    assertMatch(error.message, /body: JSON\.stringify/);
+  }
 });
 
 Deno.test("authFetch() returns a 403 or a 429 unchanged after a single request", async () => {
@@ -194,10 +242,22 @@ Deno.test("the error for a header that cannot be sent does not quote the header"
   assertEquals(world.called, []);
 });
 
+/** An API that rejects every token at one path. */
+const closedPath = ({ url }: Request) =>
+  new Response("", { status: url.endsWith("/closed") ? 401 : 200 });
+
+Deno.test("a path that rejects every token causes one refresh in 30 seconds, even if other paths work", async () => {
+  await using world = await signedIn({ api: closedPath });
+  for (const refreshes of [1, 1, 2]) {
+    assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
+    assertEquals((await world.session.authFetch("/v1/open")).status, 200);
+    assertEquals(world.refreshes(), refreshes);
+    world.clock.advance(16);
+  }
+});
+
 Deno.test("a session keeps its access token after a refused refresh if the API accepted it in the latest call", async () => {
-  await using world = await signedIn({
-    api: ({ url }) => new Response("", { status: url.endsWith("/closed") ? 401 : 200 }),
-  });
+  await using world = await signedIn({ api: closedPath });
   world.sandbox.failures.push({ at: "token", status: 503 });
   assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
   assertEquals((await world.session.authFetch("/v1/open")).status, 200);
@@ -236,4 +296,27 @@ Deno.test("status() and the error of fetchJson() say why the refresh after a 401
   assertEquals(error.code, "API_STATUS");
   assertStringIncludes(error.message, notice?.problem ?? "no notice");
   assertStringIncludes(error.message, notice?.fix ?? "no fix");
+});
+
+Deno.test("the caller's signal ends authFetch() while it waits for the response", async () => {
+  const own = new AbortController();
+  await using world = await signedIn({
+    api: () => {
+      own.abort(new Error("enough"));
+      return new Promise(() => {});
+    },
+  });
+  const call = world.session.authFetch("/v1/whoami", { signal: own.signal });
+  assertEquals((await rejection(call)).message, "enough");
+});
+
+Deno.test("the caller's signal ends the reading of a body that stops arriving", async () => {
+  const begun = () =>
+    new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
+  await using server = serveLocal(begun);
+  await using world = await signedInAt(server.origin);
+  const own = new AbortController();
+  const response = await world.session.authFetch("/v1/whoami", { signal: own.signal });
+  own.abort(new Error("enough"));
+  assertEquals((await rejection(response.text())).message, "enough");
 });

@@ -4,7 +4,6 @@ import { inFolder, namesIn } from "../support/child_deno.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
 import { noTinyDisk, onTinyDisk } from "../support/disks.ts";
 import { testNeeding } from "../support/needs.ts";
-import { until } from "../support/until.ts";
 
 interface BatchWorld extends Portless {
   readonly folder: string;
@@ -39,22 +38,14 @@ function inBatchWorld(api: Api, use: (world: BatchWorld) => Promise<void>): Prom
 }
 
 function test(name: string, api: Api, use: (world: BatchWorld) => Promise<void>): void {
-  Deno.test(name, () => inBatchWorld(api, use));
+  Deno.test({ name, timeout: 60_000, fn: () => inBatchWorld(api, use) });
 }
 
-const text: Api = (path) => new Response(`text of ${path}`);
+const text = (path: string) => new Response(`text of ${path}`);
 /** Lets other work run first, so that requests overlap. */
 const later = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
 
-function wholeIn(folder: string): string[] {
-  return namesIn(folder).filter((name) => !/\.(part|note)$/.test(name));
-}
-
-for (const concurrency of [undefined, 9]) {
-  const wanted = concurrency ?? 4;
-  const name = `downloadAll() downloads ${wanted} files at once ${
-    concurrency ? "if asked" : "by default"
-  }`;
+for (const [options, wanted] of [[{}, 4], [{ concurrency: 9 }, 9]] as const) {
   let running = 0;
   let most = 0;
   const together = Promise.withResolvers<void>();
@@ -65,16 +56,18 @@ for (const concurrency of [undefined, 9]) {
     // If too many requests were sent, the next one would arrive in this time.
     await later();
     running--;
-    return new Response(`text of ${path}`);
+    return text(path);
   };
-  test(name, api, async (world) => {
-    const options = concurrency === undefined ? {} : { concurrency };
-    const { saved, kept, failed, counts, bytes } = await world.all(world.items(20), options);
-    assertEquals([saved.length, kept, failed, most], [20, [], [], wanted]);
-    assertEquals(counts, { saved: 20, kept: 0, failed: 0 });
-    assertEquals(bytes, 10 * "text of /0".length + 10 * "text of /10".length);
-    assertEquals(Deno.readTextFileSync(`${world.folder}/17`), "text of /17");
-  });
+  test(
+    `downloadAll() downloads ${wanted} files at once with ${JSON.stringify(options)}`,
+    api,
+    async (world) => {
+      const { counts, bytes } = await world.all(world.items(20), options);
+      assertEquals([counts, most], [{ saved: 20, kept: 0, failed: 0 }, wanted]);
+      assertEquals(bytes, 10 * "text of /0".length + 10 * "text of /10".length);
+      assertEquals(Deno.readTextFileSync(`${world.folder}/17`), "text of /17");
+    },
+  );
 }
 
 test(
@@ -93,77 +86,80 @@ test(
   },
 );
 
+const failing: Api = (path) => {
+  if (path === "/1") return new Response("no such file", { status: 404 });
+  if (path === "/2") return new Response("queued", { status: 202 });
+  return text(path);
+};
 test(
   "downloadAll() lists each failed file without its query, and saves the others",
-  (path) => path === "/1" ? new Response("no such file", { status: 404 }) : new Response("x"),
+  failing,
   async (world) => {
     const { folder } = world;
     const { saved, failed, counts } = await world.all([
       ["/0", `${folder}/0`],
       ["/1?key=hidden-in-the-query", `${folder}/1`],
-      ["https://ada:hidden@elsewhere.example/2?key=hidden", `${folder}/2`],
-      ["/3", folder],
-      ["/4", `${folder}/4`],
+      ["/2", `${folder}/2`],
+      ["https://ada:hidden@elsewhere.example/3?key=hidden", `${folder}/3`],
+      ["/4", folder],
+      ["/5", `${folder}/5`],
     ], { concurrency: 1 });
-    assertEquals([saved.length, counts.failed], [2, 3]);
+    assertEquals(counts, { saved: 2, kept: 0, failed: 4 });
     // `failed` lists the downloads in the order in which they ended.
-    const told = Object.fromEntries(failed.map(({ input, file, error }) => {
-      return [input, [file, (error as Error & { code?: string }).code]];
-    }));
-    assertEquals(told, {
-      "/1": [`${folder}/1`, "API_STATUS"],
-      "https://elsewhere.example/2": [`${folder}/2`, "UNTRUSTED_ORIGIN"],
-      "/3": [folder, "FILE"],
-    });
+    const told = failed.map(({ input, file, error }) => [input, file, (error as ApiError).code]);
+    assertEquals(told.sort(), [
+      ["/1", `${folder}/1`, "API_STATUS"],
+      ["/2", `${folder}/2`, "API_BODY"],
+      ["/4", folder, "FILE"],
+      ["https://elsewhere.example/3", `${folder}/3`, "UNTRUSTED_ORIGIN"],
+    ]);
     assertEquals(Deno.inspect({ saved, failed }, { depth: 9 }).includes("hidden"), false);
-    assertEquals(namesIn(folder), ["0", "4"]);
+    assertEquals(namesIn(folder), ["0", "5"]);
   },
 );
-
-test(
-  "downloadAll() lists a file that the API is still preparing, and saves the others",
-  (path) => path === "/1" ? Response.json({ state: "queued" }, { status: 202 }) : text(path, 0),
-  async (world) => {
-    const { counts, failed } = await world.all(world.items(3));
-    assertEquals(counts, { saved: 2, kept: 0, failed: 1 });
-    assertEquals((failed[0]?.error as ApiError).code, "API_BODY");
-    assertEquals((failed[0]?.error as ApiError).body, { state: "queued" });
-    assertEquals(namesIn(world.folder), ["0", "2"]);
-  },
-);
-
-const refusing: Api = (_, count) => new Response("x", { status: count > 6 ? 401 : 200 });
-test("downloadAll() stops if the session has ended", refusing, async (world) => {
-  world.sandbox.revokeRefreshTokens();
-  const error = await rejection(world.all(world.items(100)));
-  assertEquals([error.name, error.code], ["SessionExpiredError", "REFRESH_REJECTED"]);
-  // At most six successful requests, plus one for each of the eight files that may be open.
-  assert(world.asked.length <= 14, `${world.asked.length}`);
-  assertEquals(namesIn(world.folder), wholeIn(world.folder));
-});
 
 const unreachable = () => {
   throw new TypeError("connection refused");
 };
-test(
-  "downloadAll() stops if the API cannot be reached from the start",
-  unreachable,
-  async (world) => {
-    const error = await rejection(world.all(world.items(100)));
-    assertMatch(error.message, /Cannot reach .*the connection was refused/);
-    // At most three attempts for each of four files, plus the requests already in flight.
-    assert(world.asked.length <= 16, `${world.asked.length}`);
-  },
-);
+const busy = (status: number) => new Response("", { status, headers: { "retry-after": "301" } });
 
-test(
-  "downloadAll() continues if the API drops the requests for one file",
-  (path, count) => path === "/1" ? unreachable() : text(path, count),
-  async (world) => {
-    const { counts } = await world.all(world.items(4), { concurrency: 1 });
-    assertEquals([counts, world.asked.length], [{ saved: 3, kept: 0, failed: 1 }, 3 + 6]);
-  },
-);
+/** An API that sends six files, and then this response. */
+const sixFiles = (then: () => Response): Api => (path, count) => count > 6 ? then() : text(path);
+const rejected = sixFiles(() => new Response("", { status: 401 }));
+async function usePortal({ session, sandbox }: Portless): Promise<void> {
+  await session.login({ portalToken: await sandbox.portalToken() });
+}
+
+const ends: [what: string, api: Api, error: RegExp, before?: (world: Portless) => unknown][] = [
+  ["the API cannot be reached from the start", unreachable, /Cannot reach .* was refused/],
+  ["the session has ended", rejected, /REFRESH_REJECTED/, (it) => it.sandbox.revokeRefreshTokens()],
+  ["the API rejects a token that cannot be refreshed", rejected, /responded with 401/, usePortal],
+  ["a 429 asks to wait more than five minutes", sixFiles(() => busy(429)), /wait 301 seconds/],
+];
+for (const [what, api, error, before] of ends) {
+  test(`downloadAll() stops if ${what}`, api, async (world) => {
+    await before?.(world);
+    assertMatch((await rejection(world.all(world.items(100)))).message, error);
+    // At most 12 requests, and those of the four files that are on their way.
+    assert(world.asked.length <= 16, `${world.asked.length}`);
+    assertEquals(namesIn(world.folder).some((name) => name.endsWith(".part")), false);
+  });
+}
+
+const failures: [what: string, fail: () => Response, requests: number][] = [
+  ["drops the requests for one file", unreachable, 6],
+  ["asks with a 503 to wait more than five minutes for one file", () => busy(503), 1],
+];
+for (const [what, fail, requests] of failures) {
+  test(
+    `downloadAll() continues if the API ${what}`,
+    (path) => path === "/1" ? fail() : text(path),
+    async (world) => {
+      const { counts } = await world.all(world.items(4), { concurrency: 1 });
+      assertEquals([counts, world.asked.length], [{ saved: 3, kept: 0, failed: 1 }, 3 + requests]);
+    },
+  );
+}
 
 testNeeding(
   noTinyDisk,
@@ -182,108 +178,61 @@ testNeeding(
 );
 
 const STORE = "https://store.example/store?sig=1";
-const DOWN = 10;
 
-/** An API that redirects all files but two to a storage host. */
-const redirecting = (store: () => Response): Api => (path, count) => {
-  if (path === "/store") return store();
-  if (Number(path.slice(1)) >= DOWN) return text(path, count);
-  return new Response(null, { status: 302, headers: { location: STORE } });
-};
-
-const storeFailures: [string, () => Response, number, RegExp][] = [
+const storeFailures: [what: string, fail: () => Response, requests: number, RegExp][] = [
   [
     "responds with 401",
     () => new Response("", { status: 401 }),
-    2 * DOWN,
+    1,
     /responded with 401.*support channel/,
   ],
   [
     "is down",
     unreachable,
-    6 * DOWN,
+    6,
     /^Cannot reach https:\/\/store\.example, to which \S+ redirected \(/,
   ],
 ];
-for (const [what, fail, most, message] of storeFailures) {
-  const name = `downloadAll() saves the API's own files even if a storage host ${what}`;
-  test(name, redirecting(fail), async (world) => {
-    const { counts, failed } = await world.all(world.items(DOWN + 2));
-    assertEquals(counts, { saved: 2, kept: 0, failed: DOWN });
-    for (const { error } of failed) {
-      assertMatch(error.message, message);
-      assertEquals(/login\(|sig=/.test(error.message), false, error.message);
-    }
-    const asked = world.called.filter(({ url }) => url === STORE);
-    assert(asked.length <= most, `${asked.length} requests`);
-    assertEquals(asked.filter(({ authorization }) => authorization !== ""), []);
-  });
-}
-
-Deno.test("downloadAll() waits for another download of the same file and keeps that file", () => {
-  const first = Promise.withResolvers<void>();
-  return inBatchWorld(
-    async (path, count) => {
-      if (count === 1) await first.promise;
-      return new Response(path);
-    },
+for (const [what, fail, requests, message] of storeFailures) {
+  const api: Api = (path) => {
+    if (path === "/store") return fail();
+    if (path === "/1") return text(path);
+    return new Response(null, { status: 302, headers: { location: STORE } });
+  };
+  test(
+    `downloadAll() saves the API's own files even if a storage host ${what}`,
+    api,
     async (world) => {
-      const items = world.items(5);
-      const other = world.session.download("/0", `${world.folder}/0`);
-      await until(() => world.asked.length > 0);
-      const pausing = world.another({ sleep: later });
-      await pausing.login();
-      const running = pausing.downloadAll(items);
-      await until(() => wholeIn(world.folder).length === 4);
-      first.resolve();
-      await other;
-      const { saved, kept } = await running;
-      assertEquals([saved.length, kept.length, world.asked.length], [4, 1, 5]);
+      const { counts, failed } = await world.all(world.items(2), { concurrency: 1 });
+      assertEquals(counts, { saved: 1, kept: 0, failed: 1 });
+      const told = failed[0]?.error.message ?? "";
+      assertMatch(told, message);
+      assertEquals(/login\(|sig=/.test(told), false, told);
+      const asked = world.called.filter(({ url }) => url === STORE);
+      assertEquals(asked, Array(requests).fill({ url: STORE, authorization: "" }));
     },
   );
-});
+}
 
-test("downloadAll() pauses all downloads after a 429 with Retry-After", async (path, count) => {
-  await later();
-  if (count === 5) return new Response("", { status: 429, headers: { "retry-after": "30" } });
-  return new Response(`text of ${path}`);
-}, async (world) => {
+const busyOnce: Api = (path, count) =>
+  count === 5 ? new Response("", { status: 429, headers: { "retry-after": "30" } }) : text(path);
+test("downloadAll() pauses all downloads after a 429 with Retry-After", busyOnce, async (world) => {
   const pauses: number[] = [];
-  const pause = Promise.withResolvers<void>();
+  let sentMeanwhile = 99;
   const session = world.another({
-    sleep: (ms) => {
+    async sleep(ms) {
       pauses.push(ms);
-      return pause.promise;
+      const before = world.asked.length;
+      for (let turns = 0; turns < 20; turns++) await later();
+      sentMeanwhile = world.asked.length - before;
     },
   });
   await session.login();
-  const running = session.downloadAll(world.items(40));
-  await until(() => pauses.length > 0);
-  for (let turns = 0; turns < 20; turns++) await later();
+  assertEquals((await session.downloadAll(world.items(40))).counts.saved, 40);
   assertEquals(pauses, [30_000]);
-  assert(world.asked.length < 12, `${world.asked.length}`);
-  pause.resolve();
-  assertEquals((await running).saved.length, 40);
+  // The requests of the three other files may already be on their way.
+  assert(sentMeanwhile <= 3, `${sentMeanwhile}`);
 });
-
-for (const [status, what] of [[429, "stops"], [503, "continues"]] as const) {
-  test(
-    `downloadAll() ${what} after a ${status} that asks to wait more than five minutes`,
-    (_, count) => {
-      const isBusy = count === 6 || status === 429 && count > 6;
-      if (!isBusy) return new Response("x");
-      return new Response("", { status, headers: { "retry-after": "301" } });
-    },
-    async (world) => {
-      const running = world.all(world.items(100), { concurrency: 1 });
-      if (status === 503) {
-        return assertEquals((await running).counts, { saved: 99, kept: 0, failed: 1 });
-      }
-      assertMatch((await rejection(running)).message, /wait 301 seconds, as the API asks/);
-      assert(world.asked.length < 8, `${world.asked.length} requests`);
-    },
-  );
-}
 
 test(
   "downloadAll() rejects two items with the same file before it sends anything",
@@ -300,14 +249,17 @@ test(
   },
 );
 
+const silentOnce: Api = (path, count) =>
+  path === "/5" && count <= 6 ? new Promise(() => {}) : text(path);
 test(
   "downloadAll() ends when its signal aborts, and the next call downloads the rest",
-  (path, count) => path === "/5" && count <= 6 ? new Promise(() => {}) : new Response(path),
+  silentOnce,
   async (world) => {
     const own = new AbortController();
-    const running = world.all(world.items(6), { signal: own.signal });
-    await until(() => wholeIn(world.folder).length === 5);
-    own.abort(new Error("enough"));
+    const running = world.all(world.items(6), {
+      signal: own.signal,
+      onProgress: ({ files }) => files === 5 && own.abort(new Error("enough")),
+    });
     assertEquals((await rejection(running)).message, "enough");
     const { counts } = await world.all(world.items(6));
     assertEquals(counts, { saved: 1, kept: 5, failed: 0 });

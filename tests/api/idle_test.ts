@@ -1,65 +1,56 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { Session } from "../../mod.ts";
 import { idleTimeout } from "../../src/api/idle.ts";
-import { inFolder } from "../support/child_deno.ts";
-import { rejection, signedIn } from "../support/portless.ts";
+import { inFolder, namesIn } from "../support/child_deno.ts";
+import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
+import { type Portless, rejection, signedIn } from "../support/portless.ts";
 
-const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
+const IDLE = { idleTimeoutMs: 20_000 };
 
-/** The client's timers. A test decides when they fire. */
-class Timers {
-  readonly asked: number[] = [];
-  readonly #timers: AbortController[] = [];
-
-  readonly timeout = (ms: number): AbortSignal => {
-    const timer = new AbortController();
-    // Longer timeouts limit requests to the provider; they never fire here.
-    if (ms < 30_000) {
-      this.asked.push(ms);
-      this.#timers.push(timer);
-    }
-    return timer.signal;
-  };
-
-  /** Lets the idle timeout pass, once the client waits for it. */
-  async stall(): Promise<void> {
-    for (let turns = 0; turns < 5; turns++) await turn();
-    this.#timers.pop()?.abort();
-  }
+/** No response, once the idle timeout has passed. */
+function silence(timers: HeldTimeouts): Promise<Response> {
+  timers.pass(IDLE.idleTimeoutMs);
+  return new Promise(() => {});
 }
 
-/** A body that sends these pieces and then stalls. */
-function stalling(timers: Timers, ...pieces: string[]): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream({
+/** A response whose body stops after this text, until the idle timeout has passed. */
+function stalling(timers: HeldTimeouts, text: string, headers: HeadersInit = {}): Response {
+  let isSent = false;
+  const body = new ReadableStream({
     async pull(controller) {
-      const piece = pieces.shift();
-      if (piece !== undefined) return controller.enqueue(new TextEncoder().encode(piece));
-      timers.stall();
+      if (!isSent) {
+        isSent = true;
+        return controller.enqueue(new TextEncoder().encode(text));
+      }
+      // The client sets its timer after it has asked for more.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      timers.pass(IDLE.idleTimeoutMs);
       await new Promise(() => {});
     },
   }, { highWaterMark: 0 });
+  return new Response(body, { headers });
 }
 
-/**
- * A session whose API stalls where `api` returns `undefined`. `ranges` contains the range of each
- * request, or "".
- */
+interface IdleWorld extends Portless {
+  readonly timers: HeldTimeouts;
+  /** The range of each request, or "". */
+  readonly ranges: string[];
+}
+
+/** Runs a test whose timeouts pass when the API says so. */
 async function inIdleWorld(
-  api: (count: number, timers: Timers) => Response | Promise<Response> | undefined,
-  use: (world: { session: Session; timers: Timers; ranges: string[] }) => Promise<void>,
+  api: (timers: HeldTimeouts, count: number) => Response | Promise<Response>,
+  use: (world: IdleWorld) => Promise<void>,
 ): Promise<void> {
-  const timers = new Timers();
   const ranges: string[] = [];
+  using timers = heldTimeouts();
   await using world = await signedIn({
-    api(request, count) {
-      ranges.push(request.headers.get("range") ?? "");
-      const response = api(count, timers);
-      if (response === undefined) timers.stall();
-      return response ?? new Promise(() => {});
+    api({ headers }, count) {
+      ranges.push(headers.get("range") ?? "");
+      return api(timers, count);
     },
-    session: { timeout: timers.timeout },
   });
-  await use({ session: world.session, timers, ranges });
+  timers.asked.length = 0;
+  await use({ ...world, timers, ranges });
 }
 
 const file = { "content-length": "8", etag: '"one"' };
@@ -67,78 +58,56 @@ const rest = { ...file, "content-length": "4", "content-range": "bytes 4-7/8" };
 
 Deno.test("download() requests the rest of the file if no data arrives for idleTimeoutMs", () =>
   inIdleWorld(
-    (count, timers) =>
+    (timers, count) =>
       count === 1
-        ? new Response(stalling(timers, "half"), { headers: file })
+        ? stalling(timers, "half", file)
         : new Response("rest", { status: 206, headers: rest }),
     ({ session, ranges, timers }) =>
       inFolder(async (folder) => {
-        const saved = await session.download("/x", `${folder}/x`, { idleTimeoutMs: 20_000 });
+        const saved = await session.download("/x", `${folder}/x`, IDLE);
         assertEquals([saved.bytes, ranges], [8, ["", "bytes=4-"]]);
         assertEquals(Deno.readTextFileSync(`${folder}/x`), "halfrest");
-        // Timers for the headers, the first half and the missing rest.
-        assertEquals(timers.asked.slice(0, 3), [20_000, 20_000, 20_000]);
+        assertEquals(new Set(timers.asked), new Set([IDLE.idleTimeoutMs]));
       }),
   ));
 
 Deno.test("download() ends with API_TIMEOUT after three requests without a response", () =>
-  inIdleWorld(() => undefined, ({ session, ranges }) =>
+  inIdleWorld(silence, ({ session, ranges }) =>
     inFolder(async (folder) => {
-      const saving = session.download("/x", `${folder}/x`, { idleTimeoutMs: 10_000 });
-      const error = await rejection(saving);
-      assertEquals([error.name, error.code], ["ApiError", "API_TIMEOUT"]);
-
-      assertEquals(ranges.length, 3);
-      assertEquals([...Deno.readDirSync(folder)], []);
+      const { code } = await rejection(session.download("/x", `${folder}/x`, IDLE));
+      assertEquals([code, ranges.length, namesIn(folder)], ["API_TIMEOUT", 3, []]);
     })));
 
-Deno.test("a POST without a response is sent once and ends with API_TIMEOUT", () =>
-  inIdleWorld(() => undefined, ({ session, ranges }) =>
+Deno.test("download() sends a POST without a response once", () =>
+  inIdleWorld(silence, ({ session, ranges }) =>
     inFolder(async (folder) => {
-      const init = { method: "POST", body: "x" };
-      const options = { init, idleTimeoutMs: 10_000 };
-      const saving = await rejection(session.download("/x", `${folder}/x`, options));
-      const parsing = await rejection(session.fetchJson("/x", { ...init, idleTimeoutMs: 250 }));
-      assertEquals([saving.code, parsing.code, ranges.length], ["API_TIMEOUT", "API_TIMEOUT", 2]);
-      assertMatch(parsing.message, /no data arrived for 250 ms\)/);
+      const options = { ...IDLE, init: { method: "POST", body: "x" } };
+      const { code } = await rejection(session.download("/x", `${folder}/x`, options));
+      assertEquals([code, ranges.length], ["API_TIMEOUT", 1]);
     })));
 
-for (
-  const [what, api] of [
-    ["no response arrives", () => undefined],
-    ["its response stalls", (_, timers) => new Response(stalling(timers, "[1"))],
-  ] as [string, Parameters<typeof inIdleWorld>[0]][]
-) {
+const stalls: [what: string, api: typeof silence | ((timers: HeldTimeouts) => Response)][] = [
+  ["no response arrives", silence],
+  ["its response stalls", (timers) => stalling(timers, "[1")],
+];
+for (const [what, api] of stalls) {
   Deno.test(`fetchJson() sends a slow GET once and ends with API_TIMEOUT if ${what}`, () =>
-    inIdleWorld(api, async ({ session, ranges, timers }) => {
-      const error = await rejection(session.fetchJson("/x?key=hidden", { idleTimeoutMs: 10_000 }));
-      assertEquals([error.name, error.code, ranges.length], ["ApiError", "API_TIMEOUT", 1]);
-      assertMatch(error.message, /^Cannot GET [^?]*\/x \(no data arrived for 10 s/);
-      assertEquals(timers.asked[0], 10_000);
+    inIdleWorld(api, async ({ session, ranges }) => {
+      const { code, message } = await rejection(session.fetchJson("/x?key=hidden", IDLE));
+      assertEquals([code, ranges.length], ["API_TIMEOUT", 1]);
+      assertMatch(message, /^Cannot GET [^?]*\/x \(no data arrived for 20 s/);
     }));
 }
 
-Deno.test("fetchJson() waits five minutes for data by default", async () => {
-  const asked: number[] = [];
-  await using world = await signedIn({
-    api: () => Response.json(1),
-    session: { timeout: (ms: number) => (asked.push(ms), new AbortController().signal) },
-  });
-  asked.length = 0;
-  await world.session.fetchJson("/x");
-  assertEquals(new Set(asked), new Set([300_000]));
-});
-
-Deno.test("idleTimeoutMs: 0 switches the idle timeout off", () =>
-  inIdleWorld(async () => {
-    await turn();
-    return Response.json(1);
-  }, async ({ session, timers }) => {
-    assertEquals(await session.fetchJson("/x", { idleTimeoutMs: 0 }), 1);
+Deno.test("fetchJson() waits five minutes for data by default; idleTimeoutMs: 0 means no limit", () =>
+  inIdleWorld(() => Response.json(1), async ({ session, timers }) => {
+    await session.fetchJson("/x", { idleTimeoutMs: 0 });
     assertEquals(timers.asked, []);
+    await session.fetchJson("/x");
+    assertEquals(new Set(timers.asked), new Set([300_000]));
   }));
 
-Deno.test("an idleTimeoutMs that is too long for a timer switches the idle timeout off", () => {
+Deno.test("an idleTimeoutMs that is too long for a timer means no limit", () => {
   const longest = 2 ** 31 - 1;
   assertEquals([longest, longest + 1, Infinity].map((ms) => idleTimeout(ms)), [longest, 0, 0]);
 });

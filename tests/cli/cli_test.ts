@@ -1,12 +1,13 @@
-/** Commands in separate processes: their output and their exit status. */
+/** Commands, their output and their exit status. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { dirname } from "node:path";
 import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { runQuietly, testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import type { Failure } from "../../src/sandbox/mod.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
+import { inOwnProcess } from "./own_process.ts";
 
 /** Fails if a command shows a secret; only `token` may do so. */
 function assertHides({ stdout, stderr }: ChildResult, { variables, envFile }: CliWorld): void {
@@ -19,7 +20,7 @@ function assertHides({ stdout, stderr }: ChildResult, { variables, envFile }: Cl
 }
 
 Deno.test("login, status, refresh, doctor and logout work in sequence, and show no secret", () =>
-  inCliWorld(async (world) => {
+  inOwnProcess(async (world) => {
     const { run, envFile, sandbox } = world;
     const step = async (status: number, ...args: string[]) => {
       const result = await run(args);
@@ -28,11 +29,9 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
       return result.stdout;
     };
     await step(3, "status");
-    assertMatch(
-      await step(0, "login"),
-      /^● Signed in as student at 127\.0\.0\.1 .*\n {2}access token: valid for /,
-    );
-    assertMatch(await step(0, "status"), /kept in \.env/);
+    const card = await step(0, "login");
+    assertMatch(card, /^● Signed in as student at 127\.0\.0\.1 .*\n {2}access token: valid for /);
+    assertMatch(await step(0, "status"), /kept in .*\.env/);
     const { state, warnings, ...status } = JSON.parse(await step(0, "status", "--json"));
     assertEquals([state, status.envFile, warnings], ["valid", envFile, []]);
     await step(0, "login");
@@ -42,73 +41,55 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     const flows = sandbox.requests.map(({ authFlow }) => authFlow);
     assertEquals(flows, ["USER_PASSWORD_AUTH", "USER_PASSWORD_AUTH", "REFRESH_TOKEN_AUTH"]);
     assertEquals(JSON.parse(await step(0, "doctor", "--json")).ok, true);
-    assertMatch(
-      await step(0, "logout"),
-      /^○ Not signed in.* and at the provider$/ms,
-    );
+    assertMatch(await step(0, "logout"), /^○ Not signed in.* and at the provider$/ms);
     assertEquals(linesOf(envFile), world.variables);
   }));
 
+const logouts: [options: string[], note: RegExp, sent: string[]][] = [
+  [[], /: on this computer and at the provider$/m, ["RevokeToken"]],
+  [["--everywhere"], /: on all devices$/m, ["GlobalSignOut"]],
+  [["--keep-remote"], /: on this computer$/m, []],
+];
 Deno.test("the options of logout decide whether it revokes the token, signs out all devices or sends nothing", () =>
-  inCliWorld(async ({ run, sandbox, signIn }) => {
-    const cases: [string[], RegExp, string[]][] = [
-      [[], /: on this computer and at the provider$/m, ["RevokeToken"]],
-      [["--everywhere"], /: on all devices$/m, ["GlobalSignOut"]],
-      [["--keep-remote"], /: on this computer$/m, []],
-    ];
-    for (const [options, note, wanted] of cases) {
+  inOwnProcess(async ({ run, sandbox, signIn }) => {
+    for (const [options, note, sent] of logouts) {
       await signIn();
       const before = sandbox.requests.length;
       const { code, stdout } = await run(["logout", ...options]);
       assertEquals(code, 0);
       assertMatch(stdout, note);
-      assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), wanted);
+      assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), sent);
     }
     assertEquals((await run(["logout"])).stdout, "There was no session.\n");
   }));
 
 Deno.test("token prints only a current token, or JSON with --json", () =>
-  inCliWorld(async ({ run, envFile, sandbox, signIn }) => {
+  inOwnProcess(async ({ run, envFile, sandbox, signIn }) => {
     await signIn();
-    const printed = async (...options: string[]) => {
+    const assertPrints = async (requests: number, ...options: string[]) => {
       const { code, stdout, stderr } = await run(["token", ...options]);
-      assertEquals([code, stderr], [0, ""]);
+      assertEquals([code, stderr, sandbox.requests.length], [0, "", requests]);
       // Not assertEquals(), whose diff would show the tokens.
       assert(stdout === `${linesOf(envFile).ACCESS_TOKEN}\n`);
-      return stdout;
     };
-    const first = await printed();
+    await assertPrints(1);
     const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
+    const api_base_url = `${sandbox.apiUrl}/`;
     const json = JSON.parse((await run(["token", "--json"])).stdout);
-    assertEquals(json, {
-      access_token,
-      expires_at,
-      api_base_url: `${sandbox.apiUrl}/`,
-      warnings: [],
-    });
-    const expireIn = async (seconds: number) => {
-      const text = await Deno.readTextFile(envFile);
-      const end = new Date(Date.now() + seconds * 1_000).toISOString();
-      const edited = text.replace(/(ACCESS_TOKEN_EXPIRES_AT=).*/, `$1${end}`);
-      assert(edited !== text);
-      await Deno.writeTextFile(envFile, edited);
-    };
-    await expireIn(900);
-    assert(await printed("--min-valid", "600") === first);
-    assertEquals(sandbox.requests.length, 1);
-    assert(await printed("--min-valid", "1200") !== first);
-    assertEquals(sandbox.requests.length, 2);
+    assertEquals(json, { access_token, expires_at, api_base_url, warnings: [] });
+    const soon = new Date(Date.now() + 900_000).toISOString();
+    await writeEnv(dirname(envFile), { ...linesOf(envFile), ACCESS_TOKEN_EXPIRES_AT: soon });
+    await assertPrints(1, "--min-valid", "600");
+    await assertPrints(2, "--min-valid", "1200");
   }));
 
 Deno.test("--verbose only adds a log on standard error, whether it precedes or follows the command", () =>
-  inCliWorld(async (world) => {
-    const { flagsOf, run, signIn } = world;
-    await signIn();
+  inOwnProcess(async (world) => {
+    await world.signIn();
     const args = ["fetch", "/v1/nowhere"];
-    const given = { flags: flagsOf("fetch") };
-    const plain = await run(args, given);
+    const plain = await world.run(args);
     for (const verbose of [["--verbose", ...args], [...args, "--verbose"]]) {
-      const { code, stdout, stderr } = await run(verbose, given);
+      const { code, stdout, stderr } = await world.run(verbose);
       assertEquals([code, stdout], [plain.code, plain.stdout]);
       const log = stderr.slice(0, -plain.stderr.length);
       assertMatch(log, /^\S+ platform-auth: settings .*\n\S+ platform-auth: request .*\n$/);
@@ -129,65 +110,57 @@ Deno.test("warnings go to standard error, separate from the token or response on
   }));
 
 Deno.test("login --stdin reads the password from the first line, unchanged", () =>
-  inCliWorld(async (world) => {
+  inOwnProcess(async ({ run, sandbox }) => {
     const password = ` p"$w #${crypto.randomUUID()} `;
-    world.sandbox.addUser({ username: "ada", password });
-    const login = ["login", "--username", "ada", "--stdin"];
-    const result = await world.run(login, { stdin: `${password}\r\nrest\n` });
+    sandbox.addUser({ username: "ada", password });
+    const login = (stdin: string) =>
+      run(["login", "--username", "ada", "--stdin", "--force"], { stdin });
+    const result = await login(`${password}\r\nrest\n`);
     assertEquals([result.code, result.stderr], [0, ""]);
     assertStringIncludes(result.stdout, "Signed in as ada");
-    const wrong = await world.run([...login, "--force"], { stdin: "not-it-at-all\n" });
+    const wrong = await login("not-it-at-all\n");
     assertEquals(wrong.code, 1);
     assertMatch(wrong.stderr, /^platform-auth: Cannot log in: .* explain INVALID_CREDENTIALS\)\n$/);
     assert(!wrong.stderr.includes("not-it"));
-    const empty = await world.run([...login, "--force"], { stdin: "\n" });
+    const empty = await login("\n");
     assertEquals([empty.code, empty.stdout], [2, ""]);
     assertMatch(empty.stderr, /first line of standard input is empty/);
-    assertEquals(world.sandbox.requests.length, 2);
+    assertEquals(sandbox.requests.length, 2);
   }));
 
 Deno.test("login --portal --stdin reads the portal string", () =>
-  inCliWorld(async (world) => {
-    const portalString = await world.sandbox.portalToken();
-    const result = await world.run(["login", "--portal", "--stdin"], {
-      stdin: `${portalString}\n`,
-    });
+  inOwnProcess(async (world) => {
+    const { run, envFile, sandbox } = world;
+    const login = (stdin: string) => run(["login", "--portal", "--stdin"], { stdin });
+    const result = await login(`${await sandbox.portalToken()}\n`);
     assertEquals([result.code, result.stderr], [0, ""]);
     assertMatch(result.stdout, /! warning: .*cannot be refreshed/);
     assertHides(result, world);
-    assertEquals((await world.run(["refresh"])).code, 3);
-    const before = await Deno.readTextFile(world.envFile);
+    assertEquals((await run(["refresh"])).code, 3);
+    const before = await Deno.readTextFile(envFile);
     for (const word of ["hello", "ashleyjackson", "bearer nonsense"]) {
-      const refused = await world.run(["login", "--portal", "--stdin"], { stdin: `${word}\n` });
+      const refused = await login(`${word}\n`);
       assertEquals([refused.code, refused.stdout], [1, ""]);
       assertMatch(refused.stderr, /explain INVALID_PORTAL_TOKEN\)\n$/);
-      assertEquals(await Deno.readTextFile(world.envFile), before);
     }
-    assertEquals(world.sandbox.requests.length, 0);
+    assertEquals([await Deno.readTextFile(envFile), sandbox.requests.length], [before, 0]);
   }));
 
-/** The bytes of a text, with one byte or two for each character. */
-function bytesOf(text: string, encoding: "latin1" | "utf-16le" | "utf-16be"): Uint8Array {
-  return Uint8Array.from([...text].flatMap((character) => {
-    const unit = character.charCodeAt(0);
-    if (encoding === "latin1") return [unit];
-    return encoding === "utf-16le" ? [unit & 255, unit >> 8] : [unit >> 8, unit & 255];
-  }));
-}
-
-const foreignTexts: [command: string, bytes: Uint8Array][] = [
-  ["login --username ada --stdin", bytesOf("grün\n", "latin1")],
-  ["login --username ada --stdin", bytesOf("\ufeffpw\n", "utf-16le")],
-  ["login --portal --stdin", bytesOf("\ufeffbearer eyJ\n", "utf-16be")],
-  ["init --from -", bytesOf("\ufeffAPP_CLIENT_ID=client1\n", "utf-16le")],
-  ["fetch --list -", bytesOf("/v1/stations\n", "utf-16le")],
+/** Texts in Latin-1 and UTF-16: each character stands for one byte. */
+const foreignTexts: [command: string, bytes: string][] = [
+  ["login --username ada --stdin", "gr\xfcn\n"],
+  ["login --username ada --stdin", "\xff\xfep\0w\0\n\0"],
+  ["login --portal --stdin", "\xfe\xff\0b\0e\0a\0r\0e\0r\0\n"],
+  ["init --from -", "\xff\xfeA\0P\0P\0=\x001\0"],
+  ["fetch --list -", "/\0v\x001\0/\0x\0\n\0"],
 ];
 
 Deno.test("a command refuses standard input that is not UTF-8, and sends nothing", () =>
-  inCliWorld(async ({ run, sandbox, signIn, envFile }) => {
+  inOwnProcess(async ({ run, sandbox, signIn, envFile }) => {
     await signIn();
     const before = await Deno.readTextFile(envFile);
-    for (const [command, stdin] of foreignTexts) {
+    for (const [command, bytes] of foreignTexts) {
+      const stdin = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
       const { code, stdout, stderr } = await run(command.split(" "), { stdin });
       assertEquals([code, stdout], [1, ""], stderr);
       assertMatch(stderr, /it is not UTF-8 text, but perhaps UTF-16; save it .* FILE\)\n$/);
@@ -212,15 +185,15 @@ Deno.test("--env-file selects the .env, and --env-file=false keeps the session i
   }));
 
 Deno.test("login fails if it cannot save the session for the next command", () =>
-  inCliWorld(async ({ run, variables }) => {
-    const given = { env: variables, flags: ["-A"] };
-    const { code, stdout, stderr } = await run(["login", "--env-file", "missing/.env"], given);
+  inOwnProcess(async ({ run, folder, variables }) => {
+    const missing = ["--env-file", `${folder}/missing/.env`];
+    const { code, stdout, stderr } = await run(["login", ...missing], { env: variables });
     assertEquals([code, stderr], [1, ""]);
     assertMatch(stdout, /^◐ Signed in as student[^]*kept in memory only: Cannot/);
   }));
 
 Deno.test("a command that needs a session shows the next step and ends with exit status 3", () =>
-  inCliWorld(async ({ run, folder, sandbox, variables }) => {
+  inOwnProcess(async ({ run, folder, sandbox, variables }) => {
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
     for (const args of [["token"], ["refresh"], ["fetch", "/v1/stations"]]) {
@@ -241,34 +214,28 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     assertMatch(stderr, /run platform-auth login --force .*explain CANNOT_REFRESH\)\n$/);
   }));
 
-/** A refusal by the provider in place of its usual response. */
-function refusal(name: string): Failure {
-  const body = JSON.stringify({ __type: name, message: "refused" });
-  return { at: "token", status: 400, body, times: 1 };
-}
-
 const hopeless = [
   "NotAuthorizedException",
   "PasswordResetRequiredException",
   "UserNotConfirmedException",
-];
+].map((__type) => {
+  const body = JSON.stringify({ __type, message: "refused" });
+  return { at: "token", status: 400, body, times: 1 } as const;
+});
 Deno.test("a command ends with exit status 3 if the provider refuses the stored password", () =>
-  inCliWorld(async ({ run, folder, sandbox, variables }) => {
+  inOwnProcess(async ({ run, envFile, sandbox, variables }) => {
+    const kept = await Deno.readTextFile(envFile);
     for (const args of [["login"], ["fetch", "/v1/stations"], ["token"]]) {
       const { code, stdout } = await run(args);
       assertEquals([code, stdout], [3, ""], args[0]);
     }
     assertEquals(sandbox.requests.map(({ status }) => status), [400, 400, 400]);
-    const PASSWORD = "Wrong-Password-1";
-    await writeEnv(folder, { ...variables, PASSWORD });
-    const kept = await Deno.readTextFile(`${folder}/.env`);
-    const { code, stderr } = await run(["login", "--json"]);
+    const env = { ...variables, PASSWORD: "Wrong-Password-1" };
+    const { code, stderr } = await run(["login", "--json"], { env });
     assertEquals([code, JSON.parse(stderr).error.code], [3, "INVALID_CREDENTIALS"]);
-    const env = { ...variables, PASSWORD };
-    assertEquals((await run(["token", "--env-file=false"], { env })).code, 3);
-    assertEquals(await Deno.readTextFile(`${folder}/.env`), kept);
-    assertEquals(sandbox.requests.length, 5, "each command sends the password once");
-  }, { failures: hopeless.map(refusal) }));
+    assertEquals(await Deno.readTextFile(envFile), kept);
+    assertEquals(sandbox.requests.length, 4, "each command sends the password once");
+  }, { failures: hopeless }));
 
 const FULL = "/dev/full";
 // A separate process checks, because `deno test` may not read devices.

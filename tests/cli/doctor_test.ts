@@ -1,16 +1,20 @@
-/** Checks of doctor() on this computer: settings, files and permissions. */
+/** Checks of doctor(): settings, files, permissions, and what the provider and the API respond. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { dirname } from "node:path";
 import { createSession } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
+import { refusedConnection } from "../support/answers.ts";
 import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
+import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
 import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
 import { mounted, noModelessDisk, noMounts, withoutModes } from "../support/disks.ts";
-import { heldTimeouts } from "../support/held_timeouts.ts";
-import { needing } from "../support/needs.ts";
-import { assertCheck, assertNone, checkNamed, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 import { withEnvironment } from "../support/environment.ts";
+import { heldTimeouts } from "../support/held_timeouts.ts";
+import { serveLocal } from "../support/local_server.ts";
+import { testNeeding } from "../support/needs.ts";
+import { portless, signedIn, type TestOptions } from "../support/portless.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
+import { checkOf, diagnosisOf, NO_VARIABLES } from "./doctor_checks.ts";
 
 Deno.test("doctor() reports ok on a working setup, and changes nothing", async () => {
   using _ = heldTimeouts();
@@ -31,171 +35,241 @@ Deno.test("doctor() reports ok on a working setup, and changes nothing", async (
     assertEquals(look(), before);
     assertEquals(ok, true);
     assertEquals(checks.map(({ name, level }) => `${name} ${level}`), [
-      "runtime ok",
-      "settings ok",
-      "receivers ok",
-      ".env ok",
-      "provider ok",
-      "clock ok",
-      "API ok",
-      "token ok",
-      "session ok",
-      "permissions ok",
+      ...["runtime ok", "settings ok", "receivers ok", ".env ok", "provider ok", "clock ok"],
+      ...["API ok", "token ok", "session ok", "permissions ok"],
     ]);
     // Of all requests to the provider, only the login succeeded: doctor() changed nothing there.
     assertEquals(sandbox.requests.filter(({ status }) => status === 200).length, 1);
   });
 });
 
-Deno.test("the settings check shows the source of each setting", () =>
+const { authUrl: _, ...WITHOUT_PROVIDER } = SETTINGS;
+const { apiBaseUrl: __, ...WITHOUT_API } = SETTINGS;
+const NO_PERMISSION = () => {
+  throw new Deno.errors.NotCapable("Requires net access");
+};
+const WEB_PAGE = new Response("", { headers: { "content-type": "text/html; charset=utf-8" } });
+const REDIRECT = new Response(null, { status: 302, headers: { location: "/login" } });
+
+const responding = (answer: Canned) => ({ ...SETTINGS, fetch: cannedFetch(answer).fetch });
+/** A fixed time, so that the offset of this machine's clock is exact. */
+const PROVIDER_TIME = Date.UTC(2025, 5, 1, 12);
+const ahead = (seconds: number): TestOptions => ({
+  ...responding(new Response(null, { headers: { date: new Date(PROVIDER_TIME).toUTCString() } })),
+  now: () => PROVIDER_TIME + seconds * 1_000,
+});
+const silent: TestOptions = {
+  ...SETTINGS,
+  fetch: (_, init) => Promise.reject(init?.signal?.reason),
+  // The time limit of five seconds has already passed.
+  timeout: () => AbortSignal.abort(new DOMException("", "TimeoutError")),
+};
+
+/** A check by its name: its level, its message and, after an arrow, its fix. */
+type Found = [name: string, check: RegExp];
+
+const worlds: [world: string, options: TestOptions, ...found: Found[]][] = [
+  [
+    "no address of a provider",
+    WITHOUT_PROVIDER,
+    ["provider", /^skip: no address is set$/],
+    ["clock", /^skip: not compared: the provider sent no date$/],
+  ],
+  [
+    "a refused connection",
+    responding(refusedConnection),
+    ["provider", /^fail: provider\.example: the connection was refused → .*network and any proxy/],
+    ["API", /^fail: api\.example: the connection was refused → .*network and any proxy/],
+  ],
+  [
+    "a missing permission",
+    responding(NO_PERMISSION),
+    ["provider", /^fail: .* reach provider\.example .* → .*--allow-net=provider\.example$/],
+  ],
+  [
+    "a host that does not respond",
+    silent,
+    ["provider", /^fail: .*did not respond within 5 seconds → .*network and any proxy/],
+  ],
+  ["no API_BASE_URL", WITHOUT_API, ["API", /^warn: .* is not set → .*authFetch\(\)/]],
+  [
+    "an API_BASE_URL that must not receive the token",
+    { ...SETTINGS, apiBaseUrl: "http://elsewhere.example/" },
+    ["API", /^fail: .*API_BASE_URL.* → ./],
+  ],
+  [
+    "a web page instead of the API",
+    responding(WEB_PAGE),
+    ["API", /^warn: .* responds with a web page, as .* → check API_BASE_URL, /],
+  ],
+  [
+    "the address of a portal",
+    responding(REDIRECT),
+    ["API", /^warn: api\.example redirects .*, as a portal does → check API_BASE_URL, /],
+    ["provider", /^warn: provider\.example redirects .*, as a portal does → check AUTH_URL, /],
+  ],
+  ["a clock that is 30 seconds ahead", ahead(30), ["clock", /^ok: agrees with .* clock$/]],
+  [
+    "a clock that is five minutes ahead",
+    ahead(300),
+    ["clock", /^warn: 300 seconds ahead .* → correct .* clock$/],
+  ],
+  [
+    "a clock that is five minutes behind",
+    ahead(-300),
+    ["clock", /^warn: 300 seconds behind .* → correct .* clock$/],
+  ],
+  [
+    "several hosts",
+    {
+      ...WITHOUT_PROVIDER,
+      ...{ providerHost: "idp", providerDomain: "localhost:9", region: "eu-1" },
+      allowedOrigins: ["https://one.localhost", "https://two.localhost:8443"],
+    },
+    [
+      "receivers",
+      /^ok: password and refresh token: idp\.eu-1\.localhost:9; access token: api\.example, one\.localhost, two\.localhost:8443$/,
+    ],
+  ],
+  ["no .env", SETTINGS, [".env", /^ok: none: the session is in memory only$/]],
+];
+for (const [world, options, ...found] of worlds) {
+  Deno.test(`doctor() reports its checks for ${world}`, async () => {
+    const diagnosis = await diagnosisOf(options);
+    for (const [name, check] of found) assertMatch(checkOf(diagnosis, name), check);
+  });
+}
+
+Deno.test("the checks of the settings show the source of each setting, and which variables override the .env", () =>
   inFolder(async (folder) => {
-    const variables = { USER_POOL_ID: "pool_1", APP_CLIENT_ID: "shadowed-by-the-option" };
-    await writeEnv(folder, { ...variables, APP_CLIENT_SECRET: canaries.clientSecret });
+    const variables = { USER_POOL_ID: "pool_1", API_ALLOWED_ORIGINS: "https://files.example" };
+    await writeEnv(folder, {
+      ...variables,
+      APP_CLIENT_ID: "shadowed-by-the-option",
+      APP_CLIENT_SECRET: canaries.clientSecret,
+    });
     const { clientSecret: _, userPoolId: __, ...others } = SETTINGS;
-    const environment = { USER_POOL_ID: "pool_1", APP_CLIENT_SECRET: undefined };
-    const diagnosis = await withEnvironment(
-      environment,
-      () => diagnosisOf({ ...others, envFile: `${folder}/.env` }),
-    );
-    const options = "AUTH_URL, APP_CLIENT_ID, USERNAME, PASSWORD, API_BASE_URL";
+    const options = { ...others, envFile: `${folder}/.env` };
+    const diagnosis = await diagnosisOf(options, { ...variables, USER_POOL_ID: "pool_2" });
     assertEquals(
-      checkNamed("settings", diagnosis).message,
-      `as options: ${options}; from the environment: USER_POOL_ID; from the .env: APP_CLIENT_SECRET`,
+      checkOf(diagnosis, "settings"),
+      "ok: as options: AUTH_URL, APP_CLIENT_ID, USERNAME, PASSWORD, API_BASE_URL; " +
+        "from the environment: USER_POOL_ID, API_ALLOWED_ORIGINS; from the .env: APP_CLIENT_SECRET",
+    );
+    assertMatch(
+      checkOf(diagnosis, "shadowing"),
+      /^warn: .* override the \.env.*: USER_POOL_ID → unset USER_POOL_ID,/,
     );
   }));
 
 Deno.test("missing settings are only a warning while a portal string is valid", async () => {
-  const empty = { AUTH_URL: undefined, APP_CLIENT_ID: undefined, APP_CLIENT_SECRET: undefined };
-  await withEnvironment({ ...NO_VARIABLES, ...empty, USER_POOL_ID: undefined }, async () => {
-    const session = createSession({ envFile: false });
-    assertCheck(
-      await session.doctor(),
-      "settings",
-      "fail",
-      /missing AUTH_URL, .*USER_POOL_ID/,
-      /the support channel of your subscription/,
-    );
-    await session.login({ portalToken: `bearer ${canaries.accessToken}` });
-    const diagnosis = await session.doctor();
-    assertCheck(
-      diagnosis,
-      "settings",
-      "warn",
-      /missing AUTH_URL/,
-      /the support channel of your subscription/,
-    );
-    assertEquals(diagnosis.ok, true);
-  });
+  const missing = /: .*missing AUTH_URL, .*USER_POOL_ID.* → .*the support channel/;
+  const before = checkOf(await diagnosisOf({}), "settings");
+  const portalToken = `bearer ${canaries.accessToken}`;
+  const after = checkOf(await diagnosisOf({}, {}, { portalToken }), "settings");
+  assertMatch(before, missing);
+  assertEquals([before.slice(0, 4), after.slice(0, 4)], ["fail", "warn"]);
+  assertEquals(after.slice(4), before.slice(4));
 });
 
-Deno.test("the shadowing check reports a variable that overrides another value in the .env", () =>
-  inFolder(async (folder) => {
-    const secret = canaries.clientSecret;
-    const envFile = `${folder}/.env`;
-    await writeEnv(folder, { USER_POOL_ID: "pool_1", APP_CLIENT_SECRET: secret });
-    const { clientSecret: _, userPoolId: __, ...others } = SETTINGS;
-    const variables = { USER_POOL_ID: "pool_2", APP_CLIENT_SECRET: secret };
-    const diagnosis = await withEnvironment(variables, () => diagnosisOf({ ...others, envFile }));
-    assertCheck(diagnosis, "shadowing", "warn", /: USER_POOL_ID$/, /^unset USER_POOL_ID,/);
-    assertEquals(diagnosis.ok, true);
-  }));
-
-Deno.test("the .env check reports a missing folder, and creates no file", () =>
-  inFolder(async (folder) => {
-    const diagnosis = await diagnosisOf({ ...SETTINGS, envFile: `${folder}/gone/.env` });
-    const message = /its folder does not exist, so the session is in memory only$/;
-    assertCheck(diagnosis, ".env", "warn", message, /make its folder writable.*AUTH_ENV_FILE/);
-    await diagnosisOf({ ...SETTINGS, envFile: `${folder}/.env` });
-    assertEquals(namesIn(folder), []);
-  }));
-
-Deno.test("the .env check reports what is wrong with the file", () =>
-  inFolder(async (folder) => {
-    const envFile = `${folder}/.env`;
-    const look = () => diagnosisOf({ ...SETTINGS, envFile });
-    assertCheck(await diagnosisOf(SETTINGS), ".env", "ok", /in memory only/);
-    assertCheck(await look(), ".env", "ok", /does not exist yet/);
-    await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
-    assertCheck(await look(), ".env", "ok", /exists$/);
-    if (Deno.build.os !== "windows") {
-      await Deno.chmod(envFile, 0o644);
-      assertCheck(
-        await look(),
-        ".env",
-        "warn",
-        /other users of this computer can read/,
-        /chmod 600/,
-      );
-      assertEquals((Deno.statSync(envFile).mode ?? 0) & 0o777, 0o644);
-    }
-    await Deno.writeFile(envFile, new Uint8Array([0xff, 0xfe, 0]));
-    assertCheck(await look(), ".env", "fail", /not UTF-8/, /save it as UTF-8/);
-    await Deno.remove(envFile);
-    await Deno.mkdir(envFile);
-    assertCheck(await look(), ".env", "fail", /not a regular file/, /./);
-  }));
-
-Deno.test({
-  ...needing(noMounts, "the .env check reports a .env that is mounted as a single file"),
-  fn: () =>
-    inFolder(async (folder) => {
-      const envFile = `${folder}/.env`;
-      await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
-      await mounted(envFile, async () => {
-        const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-        assertCheck(diagnosis, ".env", "warn", /mounted as a single file/, /^mount its folder/);
-      });
-      assertEquals(namesIn(folder), [".env"]);
-    }),
+Deno.test("the proxy check names the variable that sets the proxy, but hides the proxy's password", async () => {
+  const proxy = `http://user:${canaries.password}@proxy.example:8080`;
+  const proxyCheck = async (variables: Record<string, string>) =>
+    checkOf(await diagnosisOf(SETTINGS, variables), "proxy");
+  assertMatch(await proxyCheck({ all_proxy: proxy }), /^ok: all_proxy: requests use this proxy/i);
+  // HTTP_PROXY affects only http: URLs, which the settings allow only on loopback.
+  assertEquals(await proxyCheck({ HTTP_PROXY: proxy }), "none");
 });
 
-Deno.test({
-  ...needing(noModelessDisk, "the .env check reports a disk that cannot make the .env private"),
-  fn: () =>
-    inFolder(async (folder) => {
-      const envFile = `${folder}/.env`;
-      await Deno.writeTextFile(envFile, tokenLines(), { mode: 0o600 });
-      await withoutModes(folder, async () => {
-        const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-        assertCheck(
-          diagnosis,
-          ".env",
-          "warn",
-          /its disk cannot make files private$/,
-          /another disk$/,
-        );
-      });
-    }),
-});
-
-const IGNORING: [lines: string, level: "ok" | "warn"][] = [
-  ["", "warn"],
-  [".env*\r\n!.env.example\r\n", "ok"],
-  // The temporary file contains the same tokens.
-  [".env", "warn"],
-  [".env\n*.tmp", "ok"],
-  ["*.env\n.env.*", "ok"],
-  ["**/.env*", "ok"],
-  ["project/.env*", "ok"],
-  ["/.env*", "warn"],
-  ["#.env*\nxenv*\n.env*/", "warn"],
-  [".env*\n!.env", "warn"],
+const write = (text: string | Uint8Array, mode = 0o600) => (envFile: string) => {
+  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+  Deno.writeFileSync(envFile, bytes, { mode });
+};
+const files: [state: string, make: (envFile: string) => void, check: RegExp][] = [
+  [
+    "in a folder that does not exist",
+    (envFile) => Deno.removeSync(dirname(envFile)),
+    /^warn: .*its folder does not exist, .* memory only → make its folder writable.*AUTH_ENV_FILE/,
+  ],
+  ["that does not exist yet", () => {}, /^ok: .* does not exist yet/],
+  ["that is private", write(tokenLines()), /^ok: .* exists$/],
+  [
+    "that others can read",
+    write(tokenLines(), 0o644),
+    Deno.build.os === "windows" ? /^ok/ : /^warn: other users .* can read .* → run: chmod 600 /,
+  ],
+  ["that is not UTF-8", write(new Uint8Array([0xff, 0xfe, 0])), /^fail: .*not UTF-8.* → .*UTF-8/],
+  ["that is a folder", Deno.mkdirSync, /^fail: .*not a regular file.* → ./],
 ];
-for (const [lines, level] of IGNORING) {
-  Deno.test(`the version control check reads the .gitignore ${JSON.stringify(lines)}`, () =>
+for (const [state, make, check] of files) {
+  Deno.test(`the .env check reports a .env ${state}, and changes no file`, () =>
     inFolder(async (folder) => {
       const envFile = `${folder}/project/.env`;
-      await Deno.mkdir(`${folder}/project`);
-      await Deno.writeTextFile(`${folder}/.gitignore`, lines);
-      assertNone(await diagnosisOf({ ...SETTINGS, envFile }), "version control");
-      await Deno.mkdir(`${folder}/.git`);
-      const diagnosis = await diagnosisOf({ ...SETTINGS, envFile });
-      const fix = level === "warn" ? /^add \.env\* and .* to \.gitignore$/ : undefined;
-      assertCheck(diagnosis, "version control", level, /\.gitignore/, fix);
-      await Deno.writeTextFile(`${folder}/project/.gitignore`, ".env*");
-      assertCheck(await diagnosisOf({ ...SETTINGS, envFile }), "version control", "ok", /covers/);
+      Deno.mkdirSync(dirname(envFile));
+      make(envFile);
+      const look = () =>
+        [...Deno.readDirSync(folder)].map(({ name }) => [name, namesIn(`${folder}/${name}`)]);
+      const before = look();
+      assertMatch(checkOf(await diagnosisOf({ ...SETTINGS, envFile }), ".env"), check);
+      assertEquals(look(), before);
     }));
 }
+
+const disks = [
+  [
+    noMounts,
+    "a .env that is mounted as a single file",
+    mounted,
+    /^warn: .*mounted as a single file.* → mount its folder/,
+  ],
+  [
+    noModelessDisk,
+    "a disk that cannot make the .env private",
+    (envFile: string, work: () => Promise<void>) => withoutModes(dirname(envFile), work),
+    /^warn: .*its disk cannot make files private → .*another disk$/,
+  ],
+] as const;
+for (const [lack, what, during, check] of disks) {
+  testNeeding(lack, `the .env check reports ${what}`, () =>
+    inFolder(async (folder) => {
+      const envFile = `${folder}/.env`;
+      write(tokenLines())(envFile);
+      await during(envFile, async () => {
+        assertMatch(checkOf(await diagnosisOf({ ...SETTINGS, envFile }), ".env"), check);
+      });
+      assertEquals(namesIn(folder), [".env"]);
+    }));
+}
+
+const ignoring: [lines: string, covers: boolean][] = [
+  ["", false],
+  [".env*\r\n!.env.example\r\n", true],
+  // The temporary file contains the same tokens.
+  [".env", false],
+  [".env\n*.tmp", true],
+  ["*.env\n.env.*", true],
+  ["**/.env*", true],
+  ["project/.env*", true],
+  ["/.env*", false],
+  ["#.env*\nxenv*\n.env*/", false],
+  [".env*\n!.env", false],
+];
+Deno.test("the version control check says whether the .gitignore covers the .env", () =>
+  inFolder(async (folder) => {
+    const envFile = `${folder}/project/.env`;
+    const check = async () =>
+      checkOf(await diagnosisOf({ ...SETTINGS, envFile }), "version control");
+    await Deno.mkdir(dirname(envFile));
+    assertEquals(await check(), "none");
+    await Deno.mkdir(`${folder}/.git`);
+    for (const [lines, covers] of ignoring) {
+      await Deno.writeTextFile(`${folder}/.gitignore`, lines);
+      const wanted = covers ? /^ok: .* covers/ : /^warn: .* → add \.env\* and .* to \.gitignore$/;
+      assertMatch(await check(), wanted, lines);
+    }
+    await Deno.writeTextFile(`${folder}/project/.gitignore`, ".env*");
+    assertMatch(await check(), /^ok: .* covers/);
+  }));
 
 Deno.test("the permissions check prints the necessary flags; other checks name a missing flag", async () => {
   await using sandbox = await startSandbox();
@@ -209,19 +283,108 @@ Deno.test("the permissions check prints the necessary flags; other checks name a
       console.log(checks.find(({ name }) => name === "permissions").message);
       console.log(JSON.stringify(checks.filter(({ level }) => level === "fail")));`;
     const env = { NO_PROXY: "127.0.0.1", HTTP_PROXY: "http://127.0.0.1:9" };
-    const [line = ""] = (await runScript(script, { cwd, env, flags: ["-A"] })).stdout.split("\n");
-    const hosts = [sandbox.authUrl, sandbox.apiUrl].map((url) => new URL(url).host).join();
+    const hosts = `=${[sandbox.authUrl, sandbox.apiUrl].map((url) => new URL(url).host)}`;
     // Tests of the documented permissions run a script with these flags.
-    assertEquals(line, `--allow-read=. --allow-write=. --allow-net=${hosts} --allow-env`);
-    for (const name of ["read", "net", "env"]) {
+    const line = `--allow-read=. --allow-write=. --allow-net${hosts} --allow-env`;
+    for (const name of ["read", "env"]) {
       const flags = line.split(" ").filter((each) => !each.startsWith(`--allow-${name}`));
       const { stdout, stderr } = await runScript(script, { cwd, env, flags });
       const [found, failed = ""] = stdout.split("\n");
       // Without the .env, the hosts are unknown.
-      const hostless = line.replace(`=${hosts}`, "");
-      assertEquals([stderr, found], ["", name === "read" ? hostless : line]);
+      assertEquals([stderr, found], ["", name === "read" ? line.replace(hosts, "") : line]);
       // Without the environment nothing fails, because the settings are in the .env.
       assertMatch(failed, name === "env" ? /^\[\]$/ : new RegExp(`--allow-${name}=`));
     }
   });
+});
+
+const SCOPES = "platform\\.read platform\\.annotate aws\\.cognito\\.signin\\.user\\.admin";
+const REJECTED = new RegExp(
+  `^fail: the API rejects the token \\(status 40[13]\\); its scopes: ${SCOPES} → ` +
+    `run login\\(\\{ force: true \\}\\); .* support channel .*: "The data platform API rejects .*scopes`,
+);
+const INSUFFICIENT = 'Bearer realm="api", error="insufficient_scope"';
+const UNCERTAIN = /^skip: not certain: GET http\S+\/ returns status \d+ with the token and \d+ wi/;
+
+/** The statuses without and with the token, the checks of the API and the token, and a header. */
+const answers: [without: number, withToken: number, api: RegExp, token: RegExp, header?: string][] =
+  [
+    [401, 200, /^ok: .* is reachable$/, /^ok: the API accepts the token$/],
+    [401, 401, /^ok: /, REJECTED],
+    [401, 403, /^ok: /, REJECTED, INSUFFICIENT],
+    // Without error="insufficient_scope", a 403 says nothing about the token.
+    [401, 403, /^ok: /, UNCERTAIN, "Bearer"],
+    [401, 404, /^ok: /, UNCERTAIN],
+    [400, 400, /^ok: /, UNCERTAIN],
+    [401, 503, /^ok: /, UNCERTAIN],
+    [503, 503, /^warn: .* responds with status 503 → /, UNCERTAIN],
+  ];
+for (const [without, withToken, api, token, header = ""] of answers) {
+  const statuses = `${without} without and ${withToken} with the token`;
+  Deno.test(`doctor() reports an API with status ${statuses} ${header}`, async () => {
+    await using world = await signedIn({
+      api: ({ headers }) => {
+        const status = headers.has("authorization") ? withToken : without;
+        return new Response(null, { status, headers: { "www-authenticate": header } });
+      },
+    });
+    const { session, called } = world;
+    const before = { ...session.status(), asOf: undefined };
+    const diagnosis = await session.doctor();
+    assertMatch(checkOf(diagnosis, "API"), api);
+    assertMatch(checkOf(diagnosis, "token"), token);
+    assertEquals({ ...session.status(), asOf: undefined }, before);
+    assertEquals(called.map(({ authorization }) => authorization.slice(0, 6)), ["", "bearer"]);
+    assertEquals(world.refreshes(), 0);
+  });
+}
+
+Deno.test("doctor() does not send the token to the target of a redirect", async () => {
+  using _ = heldTimeouts();
+  const tokens: unknown[] = [];
+  await using elsewhere = serveLocal((request) => {
+    tokens.push(request.headers.get("authorization"));
+    return new Response();
+  });
+  await using api = serveLocal(({ headers }) =>
+    headers.has("authorization")
+      ? Response.redirect(elsewhere.origin, 307)
+      : new Response(null, { status: 401 })
+  );
+  const options = { apiBaseUrl: api.origin, fetch };
+  const diagnosis = await diagnosisOf(options, {}, {
+    portalToken: "bearer an-opaque-portal-token",
+  });
+  assertMatch(checkOf(diagnosis, "token"), UNCERTAIN);
+  assertEquals(tokens, []);
+});
+
+Deno.test("doctor() shows the state of the session and what to do next", async () => {
+  await using world = portless();
+  const { session, clock } = world;
+  const assertSession = async (check: RegExp) => {
+    const diagnosis = await session.doctor();
+    assertMatch(checkOf(diagnosis, "session"), check);
+    assertEquals(checkOf(diagnosis, "token"), "none");
+  };
+  await assertSession(/^warn: .* → .*login\(\)/);
+  await session.login();
+  clock.advance(1_801);
+  await assertSession(/^ok: .*expired 1 s ago/);
+  await session.login({ portalToken: await world.sandbox.portalToken() });
+  clock.advance(1_801);
+  await assertSession(/^warn: .*expired.* → .*strategy: "portal/);
+});
+
+Deno.test("doctor() fails with a Deno older than 2.9.6", async () => {
+  const described = Object.getOwnPropertyDescriptor(Deno, "version") ?? {};
+  for (const [deno, level] of [["2.9.5", "fail"], ["2.9.6", "ok"], ["2.10.0", "ok"]]) {
+    const value = { ...Deno.version, deno };
+    Object.defineProperty(Deno, "version", { configurable: true, value });
+    try {
+      assertEquals(checkOf(await diagnosisOf(SETTINGS), "runtime").split(":")[0], level);
+    } finally {
+      Object.defineProperty(Deno, "version", described);
+    }
+  }
 });

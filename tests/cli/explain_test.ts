@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CODES } from "../../src/errors/errors.ts";
 import { NOTICES } from "../../src/session/notices.ts";
 import { inCliWorld } from "../support/cli_world.ts";
-import { answerOf } from "./answer_of.ts";
+import { answerOf } from "./own_process.ts";
 
 Deno.test("explain accepts an error code in any spelling and needs no permission", () =>
   inCliWorld(async ({ run }) => {

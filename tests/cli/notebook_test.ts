@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { moduleSpecifier } from "../../src/cli/commands/notebook.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { rejection } from "../support/portless.ts";
-import { answerOf } from "./answer_of.ts";
+import { answerOf } from "./own_process.ts";
 
 const places: [where: string, here: string, module: string, toolkit: string][] = [
   [

@@ -1,5 +1,6 @@
 /** What a user sees and types in a terminal. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { createSession } from "../../mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import {
   childEnvironment,
@@ -52,10 +53,9 @@ function atDesk(use: (desk: Desk) => Promise<void>): Promise<void> {
         columns,
         env: { ...childEnvironment({ NO_COLOR: "", ...env }), USERNAME: "", PASSWORD: "" },
       });
-    const signIn = async () => {
-      const login = ["login", "--username", "ada", "--stdin"];
-      assertEquals((await world.run(login, { stdin: password })).code, 0);
-    };
+    const { sandbox, envFile } = world;
+    const session = createSession({ ...sandbox.settings, username: "ada", password, envFile });
+    const signIn = async () => void await session.login();
     await use({
       ...world,
       signIn,
@@ -75,33 +75,34 @@ function assertHides({ screen }: Seen, { password, portalString }: Desk): void {
   assertEquals(repeatedPart(screen, secrets), undefined);
 }
 
-deskTest("fetch indents JSON in a terminal, but not in a pipe", async (desk) => {
-  await desk.signIn();
-  const { screen } = await desk.type(["fetch", "/v1/whoami"], []);
-  assertMatch(screen, /^\{\r\n {2}"username": "ada",[^]*\r\n\}\r\n$/);
-  const piped = await desk.run(["fetch", "/v1/whoami"]);
-  assertMatch(piped.stdout, /^\{"username":"ada".*\}$/);
-});
-
-deskTest("fetch prints numbers unchanged in a terminal, and no binary data", async (desk) => {
-  await desk.signIn();
-  const type = { "content-type": "application/json" };
-  await using server = serveLocal(({ url }) =>
-    url.endsWith("json")
-      ? new Response('[9007199254740993,{"a":1e400}]', { headers: type })
-      : new Response("PAR1\0\x1b[2J", { status: url.endsWith("missing") ? 404 : 200 })
-  );
-  const fetch = (path: string) =>
-    desk.type(["fetch", `${server.origin}/${path}`], [], desk.reaching(server.origin));
-  const numbers = await fetch("json");
-  assertEquals(numbers.screen, '[\r\n  9007199254740993,\r\n  {\r\n    "a": 1e400\r\n  }\r\n]\r\n');
-  const binary = await fetch("file");
-  assertEquals([binary.code, binary.screen.includes("PAR1")], [1, false]);
-  assertMatch(binary.screen.replace(/\s+/g, " "), /binary data; save it with -o .*explain FILE\)/);
-  const missing = await fetch("missing");
-  assertEquals([missing.code, missing.screen.includes("PAR1")], [1, false]);
-  assertMatch(missing.screen, /responded with 404/);
-});
+deskTest(
+  "fetch indents JSON in a terminal without changing it, and prints no binary data",
+  async (desk) => {
+    await desk.signIn();
+    const type = { "content-type": "application/json" };
+    await using server = serveLocal(({ url }) =>
+      url.endsWith("json")
+        ? new Response('[9007199254740993,{"a":1e400}]', { headers: type })
+        : new Response("PAR1\0\x1b[2J", { status: url.endsWith("missing") ? 404 : 200 })
+    );
+    const fetch = (path: string) =>
+      desk.type(["fetch", `${server.origin}/${path}`], [], desk.reaching(server.origin));
+    const numbers = await fetch("json");
+    assertEquals(
+      numbers.screen,
+      '[\r\n  9007199254740993,\r\n  {\r\n    "a": 1e400\r\n  }\r\n]\r\n',
+    );
+    const binary = await fetch("file");
+    assertEquals([binary.code, binary.screen.includes("PAR1")], [1, false]);
+    assertMatch(
+      binary.screen.replace(/\s+/g, " "),
+      /binary data; save it with -o .*explain FILE\)/,
+    );
+    const missing = await fetch("missing");
+    assertEquals([missing.code, missing.screen.includes("PAR1")], [1, false]);
+    assertMatch(missing.screen, /responded with 404/);
+  },
+);
 
 deskTest(
   "login prompts for the user name, and shows only stars for the password",
@@ -174,15 +175,26 @@ subject(NO_INTERRUPTS, "Ctrl-C and signals at a prompt", (test) => {
       }));
   }
 
-  for (const [signal, code] of [["SIGHUP", 129], ["SIGTERM", 143]] as const) {
-    test(`${signal} at a masked prompt leaves the terminal usable`, () =>
-      atDesk(async (desk) => {
-        const login = ["login", "--username", "ada"];
-        const seen = await desk.type(login, [[PASSWORD, "x"], ["*", { signal }]]);
-        assertEnded(seen, code);
-        assertEquals(desk.sandbox.requests.length, 0);
-      }));
-  }
+  test("SIGTERM at a masked prompt leaves the terminal usable", () =>
+    atDesk(async (desk) => {
+      const dialog: [string, Answer][] = [[PASSWORD, "x"], ["*", { signal: "SIGTERM" }]];
+      assertEnded(await desk.type(["login", "--username", "ada"], dialog), 143);
+      assertEquals(desk.sandbox.requests.length, 0);
+    }));
+
+  test("Ctrl-C during a download clears the progress line and says how to resume", () =>
+    atDesk(async (desk) => {
+      const endless = () =>
+        new Response(
+          new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(2_000_000)) }),
+          { headers: { etag: '"1"', "content-length": "3000000" } },
+        );
+      const seen = await seenOfFetch(desk, endless, [["of 3.0 MB", "\x03"]]);
+      assertEnded(seen, 130);
+      const [last = ""] = seen.screen.split(`\r${ESCAPE}K`).slice(-1);
+      assertEquals(last, "platform-auth: stopped; run the same command again to resume\r\n");
+      assertEquals(namesIn(desk.folder).filter((name) => name.endsWith("part")).length, 1);
+    }));
 });
 
 deskTest("doctor reads nothing that would cause a permission prompt", async (desk) => {
@@ -192,13 +204,18 @@ deskTest("doctor reads nothing that would cause a permission prompt", async (des
   assertMatch(seen.screen, /permissions: /);
 });
 
-deskTest("doctor colors its marks in a terminal, unless NO_COLOR is set", async (desk) => {
-  const colored = await desk.type(["doctor"], []);
-  assertStringIncludes(colored.screen, `${ESCAPE}32m✓${ESCAPE}0m`);
-  const plain = await desk.type(["doctor"], [], { env: { NO_COLOR: "1" } });
-  assertMatch(plain.screen, /^✓ /m);
-  assertEquals(plain.screen.includes(ESCAPE), false);
-});
+deskTest(
+  "doctor colors its marks in a terminal, unless NO_COLOR or TERM=dumb is set",
+  async (desk) => {
+    const colored = await desk.type(["doctor"], []);
+    assertStringIncludes(colored.screen, `${ESCAPE}32m✓${ESCAPE}0m`);
+    for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }]) {
+      const plain = await desk.type(["doctor"], [], { env });
+      assertMatch(plain.screen, /^✓ /m);
+      assertEquals(plain.screen.includes(ESCAPE), false);
+    }
+  },
+);
 
 deskTest("token and status --json print the same in a terminal as in a pipe", async (desk) => {
   await desk.signIn();
@@ -211,7 +228,7 @@ deskTest("token and status --json print the same in a terminal as in a pipe", as
 deskTest("messages are wrapped at words in a terminal, but not in a pipe", async (desk) => {
   const address = `https://${"long-".repeat(20)}name.example.com`;
   const toFetch = ["fetch", `${address}/v1`];
-  for (const command of [toFetch, ["doctor"], ["sandbox", "--port", "1000000"]]) {
+  for (const command of [toFetch, ["doctor"]]) {
     const { screen } = await desk.type(command, [], { env: { NO_COLOR: "1" }, columns: 60 });
     const lines = screen.replaceAll("\r", "").trimEnd().split("\n");
     const isUnbreakable = (line: string) => line.includes(address) || line.includes("--allow-");
@@ -239,33 +256,12 @@ async function seenOfFetch(
   return await desk.type(["fetch", origin, "-o", "zeros"], dialog, all);
 }
 
-subject(NO_INTERRUPTS, "Ctrl-C while fetch saves a file", (test) => {
-  test("Ctrl-C during a download clears the progress line and says how to resume", () =>
-    atDesk(async (desk) => {
-      const endless = () =>
-        new Response(
-          new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(2_000_000)) }),
-          { headers: { etag: '"1"', "content-length": "3000000" } },
-        );
-      const seen = await seenOfFetch(desk, endless, [["of 3.0 MB", "\x03"]]);
-      assertEnded(seen, 130);
-      const [last = ""] = seen.screen.split(`\r${ESCAPE}K`).slice(-1);
-      assertEquals(last, "platform-auth: stopped; run the same command again to resume\r\n");
-      assertEquals(namesIn(desk.folder).filter((name) => name.endsWith("part")).length, 1);
-    }));
-});
-
-deskTest("no command writes escape sequences with TERM=dumb", async (desk) => {
-  const TERM = "dumb";
+deskTest("progress and prompts contain no escape sequences with TERM=dumb", async (desk) => {
+  const env = { TERM: "dumb" };
   const big = () => new Response(new Uint8Array(3_000_000));
-  const seen = [
-    await seenOfFetch(desk, big, [], { TERM }),
-    await desk.type(["status"], [], { env: { TERM } }),
-  ];
+  const seen = [await seenOfFetch(desk, big, [], env)];
   // A Windows console draws a prompt with different escape sequences.
-  if (!ON_WINDOWS) {
-    seen.push(await desk.type(["login", "--force"], [[FIRST, "\x03"]], { env: { TERM } }));
-  }
+  if (!ON_WINDOWS) seen.push(await desk.type(["login", "--force"], [[FIRST, "\x03"]], { env }));
   for (const { screen } of seen) assertEquals(screen.includes(ESCAPE), false, screen);
 });
 

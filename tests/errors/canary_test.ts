@@ -1,12 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as module from "../../mod.ts";
-import { createSandbox } from "../../src/sandbox/mod.ts";
 import { assertHides, canaries, issued, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { withLog } from "../support/kept_log.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import "../support/sandbox_key.ts";
 
 const { createSession } = module;
 
@@ -19,32 +17,23 @@ function test(name: string, work: () => Promise<void>): void {
   });
 }
 
-test("no export of the module and no result of a call shows a secret", async () => {
-  const sandbox = createSandbox();
-  const { fetch } = cannedFetch(issued());
-  const { apiUrl, settings: { envFile } } = sandbox;
-  const options = { ...SETTINGS, apiBaseUrl: apiUrl, exportEnv: "none", fetch, envFile } as const;
-  try {
-    module.configure(options);
-    const session = module.createSession({ ...options, envFile: false });
+test("no export of the module and no result of a call shows a secret", () =>
+  inFolder(async (folder) => {
+    const { fetch } = cannedFetch(issued());
+    const options = { ...SETTINGS, exportEnv: "none", fetch } as const;
+    module.configure({ ...options, envFile: `${folder}/.env` });
+    const session = createSession(options);
     const given = [
       ...[await module.login(), await module.refresh(), module.status(), await module.doctor()],
       ...[await session.login(), await session.refresh(), session.status(), session],
+      ...[module, globalThis[Symbol.for("platform-auth default session 0") as never]],
+      ...Object.values(module),
     ];
     for (const [at, value] of given.entries()) await assertHides(value, `value ${at}`);
-    for (const [name, value] of Object.entries(module)) await assertHides(value, name);
-    await assertHides(module, "the module");
-    await assertHides(
-      globalThis[Symbol.for("platform-auth default session 0") as never],
-      "session",
-    );
     assertEquals(await module.accessToken(), canaries.accessToken);
     await module.logout();
     await assertHides(module.status(), "the status after logout");
-  } finally {
-    await sandbox.close();
-  }
-});
+  }));
 
 test("a login with further steps shows no secret", async () => {
   const { authenticatorKey, code, newPassword, stepSession } = canaries;
@@ -94,9 +83,7 @@ test("device operations and logouts show no secret, even if the provider repeats
     return random.call(crypto, bytes) as typeof bytes;
   };
   try {
-    const sandbox = createSandbox();
-    const { settings: { envFile } } = sandbox;
-    const session = createSession({ ...SETTINGS, fetch, envFile });
+    const session = createSession({ ...SETTINGS, fetch });
     const shown: unknown[] = [await session.login(), session];
     shown.push(await session.refresh().catch((error: unknown) => error), session.status());
     for (const everywhere of [false, true]) {
@@ -107,7 +94,6 @@ test("device operations and logouts show no secret, even if the provider repeats
     const known = ["ConfirmDevice", "GlobalSignOut", "InitiateAuth", "RevokeToken"];
     assertEquals([...new Set(operations)].sort(), known);
     assert(!asked.some(({ body }) => body.includes(devicePassword)), "it is never sent");
-    await sandbox.close();
   } finally {
     crypto.getRandomValues = random;
   }
@@ -115,13 +101,10 @@ test("device operations and logouts show no secret, even if the provider repeats
 
 Deno.test("a process that prints the session and fails prints no secret", () =>
   inFolder(async (cwd) => {
-    const env = { password: canaries.password, clientSecret: canaries.clientSecret };
-    await Deno.writeTextFile(
-      `${cwd}/.env`,
-      tokenLines(
-        `APP_CLIENT_SECRET=${env.clientSecret}\nPASSWORD='${env.password}'\nAPP_CLIENT_ID=example-client\nUSERNAME=ada\n`,
-      ),
-    );
+    const { clientSecret, password } = canaries;
+    const settings = `APP_CLIENT_SECRET=${clientSecret}\nPASSWORD='${password}'\n` +
+      "APP_CLIENT_ID=example-client\nUSERNAME=ada\n";
+    await Deno.writeTextFile(`${cwd}/.env`, tokenLines(settings));
     const script = (end: string) => `
       import * as module from ${JSON.stringify(MOD_PATH)};
       const { status, createSession, doctor } = module;
@@ -136,14 +119,13 @@ Deno.test("a process that prints the session and fails prints no secret", () =>
       ["await module.logout();", /PERMISSION|--allow-write/],
       [`await module.authFetch("https://elsewhere.example");`, /ConfigError: Cannot send/],
     ];
+    const options = { cwd, flags: ["--allow-read=.", "--allow-env"], env: { AUTH_LOG: "1" } };
     for (const [end, said] of ends) {
-      const flags = ["--allow-read=.", "--allow-env"];
-      const logged = { AUTH_LOG: "1" };
-      const { code, stdout, stderr } = await runScript(script(end), { cwd, flags, env: logged });
+      const { code, stdout, stderr } = await runScript(script(end), options);
       assertEquals(code, 1, end);
       assertMatch(stderr, /^\S+ platform-auth: settings /m);
-      assert(said.test(stderr), stderr);
-      assert(stdout.includes("Signed in"), stdout);
+      assertMatch(stderr, said);
+      assertMatch(stdout, /Signed in/);
       await assertHides(stdout + stderr, end);
     }
   }));

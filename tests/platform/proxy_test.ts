@@ -3,7 +3,7 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { SETTINGS } from "../support/canned_session.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { rawAnswer, startTcpCapture } from "../support/tcp_capture.ts";
+import { rawAnswer, record } from "../support/raw_http.ts";
 
 const SCRIPT = `
   import { authFetch, login, refresh } from ${JSON.stringify(MOD_PATH)};
@@ -24,7 +24,7 @@ const VARIABLES = [
 for (const [name, host, noProxy] of VARIABLES) {
   Deno.test(`no request to ${host} goes through the proxy in ${name}`, async () => {
     await using sandbox = await startSandbox();
-    await using proxy = startTcpCapture(Array.from({ length: 9 }, () => rawAnswer(200, "{}")));
+    await using proxy = record();
     await inFolder(async (folder) => {
       const settings = Object.entries(variablesOf(sandbox.settings))
         .map(([key, value]) => [key, value?.replace("http://127.0.0.1", `http://${host}`)]);
@@ -32,7 +32,7 @@ for (const [name, host, noProxy] of VARIABLES) {
       const { code, stdout, stderr } = await runScript(SCRIPT, {
         cwd: folder,
         flags: ["-A"],
-        env: { [name]: proxy.url, ...(noProxy !== "unset" && { NO_PROXY: noProxy }) },
+        env: { [name]: proxy.origin, ...(noProxy !== "unset" && { NO_PROXY: noProxy }) },
       });
       // Asserted first, because a failure must not print what the proxy received.
       assertEquals(proxy.requests.length, 0, "requests through the proxy");
@@ -81,8 +81,7 @@ const faults: [
 ];
 for (const [what, address, response, says, fix] of faults) {
   Deno.test(`the error for ${what} shows what failed, but not the password`, async () => {
-    await using proxy = startTcpCapture([response, response, response, response, response]);
-    const { origin } = new URL(proxy.url);
+    await using proxy = record(response);
     await inFolder(async (folder) => {
       // Nothing listens on this port. Addresses, because the runtime looks up a name even if it uses the proxy.
       const script = `
@@ -103,7 +102,7 @@ for (const [what, address, response, says, fix] of faults) {
       const { stdout, stderr } = await runScript(script, {
         cwd: folder,
         flags: ["-A"],
-        env: { HTTPS_PROXY: address(origin) },
+        env: { HTTPS_PROXY: address(proxy.origin) },
       });
       const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
       assertEquals(lines.map(({ code }) => code), [

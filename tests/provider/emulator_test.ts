@@ -1,78 +1,109 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import {
-  createSession,
-  ProviderError,
-  SessionExpiredError,
-  type SessionOptions,
-} from "../../mod.ts";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { type Answers, type Challenge, createSession } from "../../mod.ts";
+import { totpIn } from "../../src/sandbox/identity_provider/challenges/authenticators.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { cognitoLocalTest } from "./cognito_local.ts";
+import { testNeeding } from "../support/needs.ts";
+import { rejection } from "../support/portless.ts";
+import {
+  type CognitoLocal,
+  newPassword,
+  NO_COGNITO_LOCAL,
+  startCognitoLocal,
+} from "./cognito_local.ts";
 
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return (await assertRejects(() => work, ProviderError)).code;
-}
+testNeeding(
+  NO_COGNITO_LOCAL,
+  "a session works with cognito-local",
+  (t) =>
+    inFolder(async (folder) => {
+      await using provider = await startCognitoLocal(folder);
+      for (const [name, step] of Object.entries(STEPS)) await t.step(name, () => step(provider));
+    }),
+);
 
-for (const signIn of ["username", "email"] as const) {
-  const name = `a session works with cognito-local when users sign in by ${signIn}`;
-  cognitoLocalTest(name, { signIn }, async (provider, t) => {
-    const { clientId, clientSecret, userPoolId, username, password } = provider;
-    const options: SessionOptions = {
-      authUrl: provider.url,
-      provider: "aws",
-      clientId,
-      clientSecret,
-      userPoolId,
+const STEPS: Record<string, (provider: CognitoLocal) => Promise<void>> = {
+  async "login() reads user name and lifetime from the token, and refresh() gets another one"(
+    { settings, account, providerUsername },
+  ) {
+    const session = createSession(settings);
+    const status = await session.login(account);
+    assertEquals([status.state, status.source, status.canRefresh], ["valid", "password", true]);
+    assertEquals(status.username, providerUsername);
+    assertNotEquals(providerUsername, account.username);
+    const seconds = ((status.accessTokenExpiresAt?.getTime() ?? 0) - Date.now()) / 1_000;
+    assert(seconds > 60 && seconds <= 86_400, `${seconds} s`);
+    const first = await session.accessToken();
+    const { state, source, canRefresh } = await session.refresh();
+    assertEquals([state, source, canRefresh], ["valid", "refresh", true]);
+    assertNotEquals(await session.accessToken(), first);
+  },
+
+  async "doctor() reports ok for a login, a refresh and a logout"({ settings, account }) {
+    const { checks } = await createSession({ ...settings, ...account }).doctor({ login: true });
+    const tried = checks.filter(({ name }) => ["login", "refresh", "logout"].includes(name));
+    assertEquals(tried.map(({ level }) => level), ["ok", "ok", "ok"]);
+  },
+
+  async "each refusal has its code"({ settings, account }) {
+    const codeOf = async (work: Promise<unknown>) => (await rejection(work)).code;
+    const session = createSession(settings);
+    const login = (wrong: object) => codeOf(session.login({ ...account, ...wrong }));
+    assertEquals(await login({ password: "Wrong-password-1" }), "INVALID_CREDENTIALS");
+    assertEquals(await login({ username: "nobody@example.org" }), "INVALID_CREDENTIALS");
+    const stranger = createSession({ ...settings, clientId: "nobody" });
+    assertEquals(await codeOf(stranger.login(account)), "CLIENT_UNKNOWN");
+    await inFolder(async (folder) => {
+      const envFile = `${folder}/.env`;
+      await Deno.writeTextFile(envFile, "REFRESH_TOKEN=unknown-refresh-token\n");
+      const stale = createSession({ ...settings, ...account, envFile });
+      assertEquals(await codeOf(stale.refresh()), "REFRESH_REJECTED");
+    });
+  },
+
+  async "login() sets a new password"({ settings, admin }) {
+    const user = { username: "grace@example.org", password: newPassword() };
+    await admin("AdminCreateUser", {
+      UserPoolId: settings.userPoolId,
+      Username: user.username,
+      TemporaryPassword: user.password,
+      MessageAction: "SUPPRESS",
+    });
+    const NEW_PASSWORD = newPassword();
+    const asked: string[] = [];
+    const onChallenge = ({ name }: Challenge) => {
+      asked.push(name);
+      return { NEW_PASSWORD };
     };
-    const account = { username, password };
-    const session = createSession(options);
+    assertEquals((await createSession(settings).login({ ...user, onChallenge })).state, "valid");
+    assertEquals(asked, ["NEW_PASSWORD_REQUIRED"]);
+    const later = await createSession(settings).login({ ...user, password: NEW_PASSWORD });
+    assertEquals(later.state, "valid");
+  },
 
-    await t.step("login() reads the lifetime from the token", async () => {
-      const status = await session.login(account);
-      assertEquals([status.state, status.source, status.canRefresh], ["valid", "password", true]);
-      assertEquals(status.username, provider.providerUsername);
-      const seconds = ((status.accessTokenExpiresAt?.getTime() ?? 0) - Date.now()) / 1_000;
-      assert(seconds > 60 && seconds <= 86_400, `${seconds} s`);
+  async "login() sends the code of an authenticator app"({ settings, account, admin }) {
+    const session = createSession(settings);
+    await session.login(account);
+    const of = { AccessToken: await session.accessToken() };
+    const { SecretCode } = await admin("AssociateSoftwareToken", of);
+    const code = () => totpIn(SecretCode)?.generate() ?? "";
+    await admin("SetUserPoolMfaConfig", {
+      UserPoolId: settings.userPoolId,
+      MfaConfiguration: "OPTIONAL",
+      SoftwareTokenMfaConfiguration: { Enabled: true },
     });
-
-    await t.step("refresh() gets another access token and keeps the refresh token", async () => {
-      const before = await session.accessToken();
-      const status = await session.refresh();
-      assertEquals([status.state, status.source, status.canRefresh], ["valid", "refresh", true]);
-      assert(await session.accessToken() !== before);
-      assertEquals((await session.refresh()).canRefresh, true);
+    const phone = { UserCode: code(), FriendlyDeviceName: "Phone" };
+    await admin("VerifySoftwareToken", { ...of, ...phone });
+    await admin("SetUserMFAPreference", {
+      ...of,
+      SoftwareTokenMfaSettings: { Enabled: true, PreferredMfa: true },
     });
-
-    await t.step("doctor() reports ok for a login, a refresh and a logout", async () => {
-      const { checks } = await createSession({ ...options, ...account }).doctor({ login: true });
-      const tried = checks.filter(({ name }) => ["login", "refresh", "logout"].includes(name));
-      assertEquals(tried.map(({ level }) => level), ["ok", "ok", "ok"]);
-    });
-
-    await t.step("login() fails with INVALID_CREDENTIALS for a wrong password", async () => {
-      const wrong = createSession(options).login({ username, password: "Wrong-password-1" });
-      assertEquals(await codeOf(wrong), "INVALID_CREDENTIALS");
-    });
-
-    await t.step("login() fails with INVALID_CREDENTIALS for an unknown user", async () => {
-      const unknown = createSession(options).login({ username: "nobody@example.org", password });
-      assertEquals(await codeOf(unknown), "INVALID_CREDENTIALS");
-    });
-
-    await t.step("login() fails with CLIENT_UNKNOWN for an unknown client", async () => {
-      const stranger = createSession({ ...options, clientId: "nobody" });
-      assertEquals(await codeOf(stranger.login(account)), "CLIENT_UNKNOWN");
-    });
-
-    await t.step(
-      "refresh() fails with REFRESH_REJECTED for an unknown refresh token",
-      () =>
-        inFolder(async (folder) => {
-          const envFile = `${folder}/.env`;
-          await Deno.writeTextFile(envFile, "REFRESH_TOKEN=unknown-refresh-token\n");
-          const stale = createSession({ ...options, ...account, envFile });
-          const error = await assertRejects(() => stale.refresh(), SessionExpiredError);
-          assertEquals(error.code, "REFRESH_REJECTED");
-        }),
-    );
-  });
-}
+    const asked: string[] = [];
+    const onChallenge = ({ attempt, asks }: Challenge): Answers => {
+      asked.push(`${attempt} ${asks[0]?.prompt}`);
+      return { SOFTWARE_TOKEN_MFA_CODE: attempt === 1 ? "00000000" : code() };
+    };
+    assertEquals((await session.login({ ...account, onChallenge })).state, "valid");
+    const prompt = "Code from your authenticator app (Phone):";
+    assertEquals(asked, [`1 ${prompt}`, `2 ${prompt}`]);
+  },
+};

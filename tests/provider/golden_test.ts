@@ -2,13 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import inputs from "../support/data/golden_inputs.json" with { type: "json" };
-import {
-  headerOf,
-  parseRaw,
-  rawAnswer,
-  readGolden,
-  startTcpCapture,
-} from "../support/tcp_capture.ts";
+import { headerOf, parseRaw, rawAnswer, type RawRequest, record } from "../support/raw_http.ts";
 
 const { refreshToken, ...settings } = inputs;
 
@@ -21,17 +15,24 @@ const ANSWER = rawAnswer(
   { "content-type": "application/x-vendor-json-1.1" },
 );
 
+/** Reads a golden file. Its lines end with LF, and so does its body. */
+async function readGolden(name: string): Promise<RawRequest> {
+  const text = await Deno.readTextFile(new URL(`../support/data/${name}`, import.meta.url));
+  const wire = text.replaceAll(/\r?\n/g, "\r\n").replace(/\r\n$/, "");
+  return parseRaw(new TextEncoder().encode(wire));
+}
+
 /** Asserts that the work sends `count` requests, and that the last one equals the golden file. */
 async function assertSends(
   golden: string,
   work: (authUrl: string) => Promise<unknown>,
   count = 1,
 ): Promise<void> {
-  await using capture = startTcpCapture(new Array(count).fill(ANSWER));
-  await work(capture.url);
+  await using provider = record(ANSWER);
+  await work(provider.origin);
   const wanted = await readGolden(golden);
-  assertEquals(capture.requests.length, count);
-  const sent = parseRaw(capture.requests.at(-1) ?? new Uint8Array());
+  assertEquals(provider.requests.length, count);
+  const sent = parseRaw(provider.requests.at(-1) ?? new Uint8Array());
   assertEquals(sent.requestLine, wanted.requestLine);
   for (const [name, value] of wanted.headers) assertEquals(headerOf(sent, name), value, name);
   assertEquals(new TextDecoder().decode(sent.body), new TextDecoder().decode(wanted.body));

@@ -60,15 +60,12 @@ function invented(secrets: string[]) {
   const other = fc.oneof(fc.constantFrom(null, -1, 1e300, "", []), fc.jsonValue(), echoed);
   const json = fc.oneof(nearly(SUCCESS, other), nearly(REFUSAL, other), other)
     .map((value) => JSON.stringify(value));
-  const cut = fc.tuple(json, fc.nat(200)).map(([text, at]) => text.slice(0, at));
-  const header = fc.tuple(
-    fc.constantFrom(...HEADERS),
-    fc.oneof(fc.constantFrom(...VALUES), echoed),
-  );
+  const value = fc.oneof(fc.constantFrom(...VALUES), echoed);
+  const header = fc.tuple(fc.constantFrom(...HEADERS), value);
   return fc.record({
     status: fc.oneof(fc.constantFrom(200, 400), fc.integer({ min: 200, max: 599 })),
     headers: fc.array(header, { maxLength: 3 }),
-    body: fc.oneof({ arbitrary: json, weight: 5 }, cut, fc.constant("<html>"), echoed),
+    body: fc.oneof({ arbitrary: json, weight: 5 }, fc.constant("<html>"), echoed),
   });
 }
 

@@ -5,21 +5,12 @@ import type { Canned } from "../support/canned_fetch.ts";
 import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { cannedSession } from "../support/canned_session.ts";
 
-const LIFETIMES: [what: string, ExpiresIn: unknown, seconds: number | undefined][] = [
-  ["of ten minutes", 600, 600],
-  ["of the maximum lifetime", 1e9, 1e9],
-  ["above the maximum lifetime", 1e9 + 1, undefined],
-  ["that is a word", "soon", undefined],
-];
-for (const [what, ExpiresIn, seconds] of LIFETIMES) {
-  Deno.test(`login() ${seconds ? "accepts" : "ignores"} an ExpiresIn ${what}`, async () => {
-    const { session, time } = cannedSession({}, tokenAnswer({ ...TOKENS, ExpiresIn }));
-    const { state, accessTokenExpiresAt } = await session.login();
-    const end = accessTokenExpiresAt?.getTime();
-    assertEquals(end, seconds === undefined ? undefined : time.now() + seconds * 1_000);
-    assertEquals(state, seconds === undefined ? "unknown" : "valid");
-  });
-}
+Deno.test("login() ignores an ExpiresIn above a billion seconds or of another type", async () => {
+  for (const [ExpiresIn, state] of [[1e9, "valid"], [1e9 + 1, "unknown"], ["600", "unknown"]]) {
+    const { session } = cannedSession({}, tokenAnswer({ ...TOKENS, ExpiresIn }));
+    assertEquals((await session.login()).state, state, String(ExpiresIn));
+  }
+});
 
 const token = { AccessToken: "opaque-access-token" };
 const NULLS = { ExpiresIn: null, IdToken: null, RefreshToken: null, TokenType: null };
@@ -41,31 +32,29 @@ const LENIENT: [what: string, body: unknown, canRefresh: boolean][] = [
     ChallengeParameters: "none",
   }, true],
 ];
-for (const [what, body, canRefresh] of LENIENT) {
-  Deno.test(`login() accepts a response with ${what}`, async () => {
+Deno.test("login() accepts a response in which members that it does not need are missing or odd", async () => {
+  for (const [what, body, canRefresh] of LENIENT) {
     const { session } = cannedSession({}, jsonAnswer(body));
-    assertEquals((await session.login()).canRefresh, canRefresh);
+    assertEquals((await session.login()).canRefresh, canRefresh, what);
     assertEquals(await session.accessToken(), "opaque-access-token");
-  });
-}
+  }
+});
 
 const text = (body: string, status = 200, headers: Record<string, string> = {}): Canned => () =>
   new Response(body, { status, headers });
 const WHOLE = JSON.stringify({ AuthenticationResult: token, ChallengeParameters: {} });
 const NUMBER = tokenAnswer({ ...TOKENS, RefreshToken: 7 });
 const LINE_BREAK = tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" });
-const NUMBERED = jsonAnswer({ ChallengeName: 7 });
 
 const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][] = [
   ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
   ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
-  ["an empty body", text(""), /not complete JSON/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
   ["a refresh token that is a number", NUMBER, /RefreshToken must be a text of visible ASCII/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
   ["the JSON value null", jsonAnswer(null), /without an error name/],
-  ["a challenge name that is a number", NUMBERED, /neither tokens nor a challenge/],
+  ["a challenge name that is a number", jsonAnswer({ ChallengeName: 7 }), /nor a challenge/],
   ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
   ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],

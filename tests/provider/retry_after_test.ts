@@ -1,8 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
-import { Clock } from "../support/clock.ts";
-import { signedIn } from "../support/portless.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 import { publicSession } from "../support/canned_session.ts";
 
 const MINUTE = 60_000;
@@ -33,8 +32,11 @@ Deno.test("200 calls send one request while the provider asks to wait", async ()
 });
 
 Deno.test("login() sends no password during the wait that the provider asked for", async () => {
-  for (const status of [429, 503]) {
-    const { session, asked, time } = publicSession({}, asksToWait(600, status), tokenAnswer());
+  const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, {
+    "retry-after": "600",
+  });
+  for (const answer of [asksToWait(600), asksToWait(600, 503), quota]) {
+    const { session, asked, time } = publicSession({}, answer, tokenAnswer());
     await assertRejects(() => session.login(), ProviderError);
     const { message } = await throttled(session.login({ force: true }));
     assertMatch(message, /^Cannot log in: .*asks you to wait 600 seconds; .*try again/);
@@ -54,24 +56,13 @@ Deno.test("a Retry-After delays no call for more than 15 minutes", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a Retry-After delays later calls if a quota was exceeded, but not if the password was wrong", async () => {
+Deno.test("neither a wrong password nor another session's Retry-After delays a login", async () => {
+  await throttled(publicSession({}, asksToWait(600)).session.login());
   const headers = { "retry-after": "600" };
-  const quota = errorAnswer("LimitExceededException", "Attempt limit exceeded", 400, headers);
-  const one = publicSession({}, quota);
-  for (let call = 0; call < 3; call++) await throttled(one.session.login());
-  assertEquals(one.asked.length, 1);
   const refusal = errorAnswer("NotAuthorizedException", "Incorrect", 400, headers);
-  const other = publicSession({}, refusal, tokenAnswer());
-  await assertRejects(() => other.session.login(), ProviderError, "user name");
-  assertEquals((await other.session.login()).state, "valid");
-});
-
-Deno.test("a Retry-After delays only the session that received it", async () => {
-  const { now, monotonic, sleep } = new Clock();
-  const one = publicSession({ now, monotonic, sleep }, asksToWait(600));
-  const other = publicSession({ now, monotonic, sleep }, tokenAnswer());
-  await throttled(one.session.login());
-  assertEquals((await other.session.login()).state, "valid");
+  const { session } = publicSession({}, refusal, tokenAnswer());
+  assertEquals((await rejection(session.login())).code, "INVALID_CREDENTIALS");
+  assertEquals((await session.login()).state, "valid");
 });
 
 /** Requests of a logout that the next login does not need: operation, options, age of the token. */

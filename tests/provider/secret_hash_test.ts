@@ -1,4 +1,4 @@
-import { assertEquals, assertNotMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { fc } from "../support/property.ts";
 import { computeSecretHash } from "../../mod.ts";
@@ -19,21 +19,6 @@ Deno.test("computeSecretHash() agrees with node:crypto on any text", async () =>
     }),
     { numRuns: 200 },
   );
-});
-
-Deno.test("computeSecretHash() rejects an argument of a wrong type without showing its value", async () => {
-  const loose = computeSecretHash as (...values: unknown[]) => Promise<string>;
-  const wrong: [string, unknown[]][] = [
-    ["username", [undefined, "id", "top-secret-value"]],
-    ["username", [null, "id", "top-secret-value"]],
-    ["clientId", ["ada", 7, "top-secret-value"]],
-    ["clientSecret", ["ada", "id", ["top-secret-value"]]],
-    ["clientSecret", ["ada", "id"]],
-  ];
-  for (const [name, values] of wrong) {
-    const error = await assertRejects(() => loose(...values), TypeError, name);
-    assertNotMatch(error.message, /top-secret/);
-  }
 });
 
 Deno.test("computeSecretHash() rejects an empty secret", async () => {

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import net from "node:net";
 import { redisStore } from "../../src/redis/mod.ts";
-import { codeOf } from "./in_redis.ts";
+import { rejection } from "../support/portless.ts";
 import { settlesWithin } from "../support/settles_within.ts";
 
 /** Holds back all connections that `node:net` opens, until `release()`. */
@@ -30,7 +30,7 @@ Deno.test("a connection that is established after its time limit is closed", asy
   using server = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   using connections = heldConnections();
   const store = redisStore(`redis://127.0.0.1:${server.addr.port}`);
-  await codeOf(store.read(AbortSignal.abort()));
+  await rejection(store.read(AbortSignal.abort()));
   connections.release();
   assert(await settlesWithin(server.accept().then(end), 30_000));
 });

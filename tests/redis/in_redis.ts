@@ -10,18 +10,14 @@ export const RECORD = "platform-auth:3:{default}";
 /** Opens another store for the same record, as another process does. */
 export type Open = (options?: RedisStoreOptions) => SessionStore;
 
-/**
- * Registers a test that needs Redis.
- * @param isKept Whether the server still has its data after a kill.
- */
+/** Registers a test that needs Redis. */
 export function redisTest(
   name: string,
   use: (server: RedisServer, open: Open) => Promise<void>,
-  isKept = true,
 ): void {
   testNeeding(NO_REDIS, name, () =>
     inFolder(async (folder) => {
-      await using server = await startRedis(folder, isKept);
+      await using server = await startRedis(folder);
       await use(server, (options) => redisStore(server.url, options));
     }));
 }
@@ -29,18 +25,4 @@ export function redisTest(
 /** A signal for work that succeeds, however busy this machine is. */
 export function patient(): AbortSignal {
   return AbortSignal.timeout(60_000);
-}
-
-/** A signal for work that cannot succeed. */
-export function brief(): AbortSignal {
-  return AbortSignal.timeout(2_000);
-}
-
-/** The value of `code` with which a promise rejects, or the name of an error without a code. */
-export async function codeOf(promise: Promise<unknown>): Promise<string> {
-  const { code, name } = await promise.then(
-    () => ({ code: "none", name: "" }),
-    (error) => error,
-  );
-  return typeof code === "string" ? code : name;
 }

@@ -28,12 +28,3 @@ redisTest("a server keeps a session for each provider, client and account", asyn
   const keys = await server.tell("KEYS *client%*ada*");
   assertMatch(keys, /^platform-auth:3:\{provider\.example%3A8443:client%3A%7B1%7D:ada\}\r$/m);
 });
-
-Deno.test("the account of a store is the name after the #, or else the user name", async () => {
-  const found: unknown[] = [];
-  for (const store of ["redis://127.0.0.1", "redis://localhost:7000/1#kim%20r"]) {
-    const { host, account, isOpen } = await opened({ store });
-    found.push([host, account, isOpen]);
-  }
-  assertEquals(found, [["127.0.0.1:6379", "ada", false], ["localhost:7000", "kim r", false]]);
-});

@@ -7,8 +7,13 @@
 import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers";
-import { AuthError, type Session } from "../../mod.ts";
+import { AuthError, type Session, type SessionRecord } from "../../mod.ts";
 import { unlessAborted } from "../../src/platform/abort.ts";
+// Sessions import these modules on demand, which takes many turns of the event loop at first.
+import "../../src/provider/checks.ts";
+import "../../src/provider/sign_out.ts";
+import "../../src/provider/token_request.ts";
+import "../../src/session/login.ts";
 import { jsonAnswer } from "../support/answers.ts";
 import { linesOf, type Portless, portless } from "../support/portless.ts";
 import { rounds } from "../support/property.ts";
@@ -20,8 +25,11 @@ const CALLS = ["login", "join", "refresh", "token", "fetch", "logout", "everywhe
 /** A call of one session, or an event that concerns all of them. */
 interface Op {
   readonly by: number;
-  /** `expiry`: the access token expires; `rejection`: the API rejects the current access tokens. */
-  readonly do: typeof CALLS[number] | "long-token" | "expiry" | "rejection";
+  /**
+   * `expiry`: the access token expires; `rejection`: the API rejects the current access tokens;
+   * `edit`: another program adds a line to the `.env`.
+   */
+  readonly do: typeof CALLS[number] | "long-token" | "expiry" | "rejection" | "edit";
   /** All calls with the same name are aborted together, at any time. */
   readonly signal?: string;
   /** The index of the operation that must have begun before this one begins. */
@@ -67,6 +75,8 @@ interface Outcome {
 const AN_HOUR_S = 3_600;
 const PATIENCE_MS = 3_000;
 const FIRST_LOGIN = "the first login";
+/** More turns of the event loop than a session takes from one event to the next. */
+const TURNS = 10;
 
 /** The call that causes an event. */
 const caller = new AsyncLocalStorage<string>();
@@ -91,6 +101,8 @@ class World implements AsyncDisposable {
   savedNow: string | undefined;
   readonly problems: string[] = [];
   readonly sessions: Session[] = [];
+  /** The number of lines that another program added to the `.env`. */
+  edits = 0;
   /** Whether events happen without waiting. */
   isOpen = true;
   /** Whether a response was lost that may have contained the only valid refresh token. */
@@ -129,6 +141,10 @@ class World implements AsyncDisposable {
 
   get clock() {
     return this.#portless.clock;
+  }
+
+  get lines(): SessionRecord {
+    return this.place === "store" ? this.#table.record ?? {} : linesOf(this.#portless.envFile);
   }
 
   /** Waits until the test lets an event happen. */
@@ -235,15 +251,17 @@ class World implements AsyncDisposable {
     }
   }
 
-  /** Waits until nothing more happens unless a gate opens, and records what is saved now. */
+  /**
+   * Waits until nothing more happens unless a gate opens, and records what is saved now. Only the
+   * sandbox has work of unknown length: it signs tokens on another thread.
+   */
   async rest(): Promise<void> {
-    for (let quiet = 0, seen = -1; quiet < 3; quiet++) {
+    for (let turn = 0, seen = -1; turn < TURNS; turn++) {
       await new Promise<void>((resolve) => setImmediate(() => resolve()));
-      if (this.#requestsInProgress > 0 || this.#activity !== seen) quiet = 0;
+      if (this.#requestsInProgress > 0 || this.#activity !== seen) turn = 0;
       seen = this.#activity;
     }
-    const lines = this.place === "store" ? this.#table.record : linesOf(this.#portless.envFile);
-    const token = lines?.ACCESS_TOKEN?.replaceAll(/["']/g, "");
+    const token = this.lines.ACCESS_TOKEN;
     this.savedNow = token;
     if (token !== undefined) this.saved.add(token);
     const login = this.#loginOf.get(token ?? "");
@@ -282,6 +300,10 @@ class World implements AsyncDisposable {
       everywhere: () => session.logout({ ...options, everywhere: true }),
       expiry: () => this.clock.advance(AN_HOUR_S),
       rejection: () => this.#portless.sandbox.expireAccessTokens(),
+      edit: () => {
+        const line = `LINE_${this.edits++}=1\n`;
+        Deno.writeTextFileSync(this.#portless.envFile, line, { append: true });
+      },
     };
     return await calls[op.do]();
   }
@@ -335,12 +357,9 @@ class World implements AsyncDisposable {
     await Promise.all(this.outcomes.map((outcome) => this.settled(outcome)));
   }
 
-  /** Waits for a call. On a slow machine, `rest()` may return too early, so it is repeated. */
+  /** Waits for a call that no gate stops. */
   async settled(outcome: Outcome): Promise<Outcome> {
-    for (let waits = 0; outcome.state === "in progress" && waits < 500; waits++) {
-      await this.rest();
-      if (waits > 50) await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await this.rest();
     if (outcome.state === "in progress") this.problems.push(`${outcome.label} never ends`);
     return outcome;
   }
@@ -354,6 +373,8 @@ async function check(world: World): Promise<void> {
 
   const logins = history.filter((login) => login !== undefined);
   if (new Set(logins).size < logins.length) problems.push(`a login came back: ${logins}`);
+  const kept = Object.keys(world.lines).filter((name) => name.startsWith("LINE_"));
+  if (world.place === "file" && kept.length < world.edits) problems.push("an edit was lost");
   for (const { op, label, state, value, error, signal } of calls) {
     const isRefused = op.do === "fetch" && state === "resolved" && value !== 200;
     if (state !== "rejected" && !isRefused) continue;
@@ -496,7 +517,7 @@ Deno.test("whichever call finishes first, six random calls with faults leave all
   for (let count = 0; count < COUNT; count++) {
     const ops = Array.from({ length: 6 }, (): Op => ({
       by: pick([0, 1]),
-      do: pick([...CALLS, "refresh", "fetch", "long-token", "expiry"]),
+      do: pick([...CALLS, "refresh", "fetch", "long-token", "expiry", "edit"]),
       ...(random() < 0.25 && { signal: pick(["x", "y"]) }),
     }));
     const scenario = {

@@ -1,50 +1,33 @@
-import { assert, assertEquals, assertInstanceOf } from "@std/assert";
-import { SessionExpiredError } from "../../mod.ts";
+import { assert, assertEquals } from "@std/assert";
 import { portless, type PortlessOptions, rejection, signedIn } from "../support/portless.ts";
 import { jwt, tokenAnswer } from "../support/answers.ts";
 
-/** A provider whose tokens last this long and are unsigned, so that thousands can be issued fast. */
-function lasting(seconds: number, options: PortlessOptions = {}): ReturnType<typeof portless> {
-  return portless({
-    provider: () => tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: seconds }),
-    ...options,
-  });
+/** A provider whose tokens last this long. */
+function lasting(seconds: number, options: PortlessOptions = {}) {
+  const answer = { AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: seconds };
+  return portless({ provider: () => tokenAnswer(answer), ...options });
 }
 
-/** Seconds from the login to the first refresh, if a call is made every second. */
-async function firstRefreshAfter(seconds: number): Promise<number> {
-  await using world = lasting(seconds);
-  await world.session.login();
-  const start = world.clock.now();
-  world.clock.advance(Math.floor(Math.max(seconds * 0.2, seconds - 310)));
-  await world.session.accessToken();
-  while (world.refreshes() === 0 && world.clock.now() - start < seconds * 1_000) {
-    world.clock.advance(1);
+const MARGINS: [lifetime: number, chance: number, refreshAfter: number][] = [
+  [20, 0, 15],
+  [20, 1, 20 - 20 / 3],
+  [60, 1, 60 - 15],
+  [1_800, 1, 1_800 - 180],
+  [86_400, 0, 86_400 - 225],
+  [86_400, 1, 86_400 - 300],
+];
+for (const [seconds, chance, refreshAfter] of MARGINS) {
+  Deno.test(`a token with a lifetime of ${seconds} seconds is refreshed after ${refreshAfter} seconds if the random number is ${chance}`, async () => {
+    await using world = lasting(seconds, { session: { random: () => chance } });
+    await world.session.login();
+    world.clock.advance(refreshAfter - 0.01);
     await world.session.accessToken();
-  }
-  return (world.clock.now() - start) / 1_000;
-}
-
-for (
-  const [seconds, earliest, latest] of [
-    [20, 13, 16],
-    [1_800, 1_618, 1_667],
-    [86_400, 86_098, 86_177],
-  ] as const
-) {
-  Deno.test(`a token with a lifetime of ${seconds} seconds is refreshed shortly before it expires`, async () => {
-    for (let i = 0; i < 10; i++) {
-      const after = await firstRefreshAfter(seconds);
-      assert(after >= earliest && after <= latest, `refreshed after ${after} seconds`);
-    }
+    assertEquals(world.refreshes(), 0);
+    world.clock.advance(0.02);
+    await world.session.accessToken();
+    assertEquals(world.refreshes(), 1);
   });
 }
-
-Deno.test("sessions whose tokens expire at the same time refresh at different times", async () => {
-  const times = new Set<number>();
-  for (let i = 0; i < 30; i++) times.add(await firstRefreshAfter(86_400));
-  assert(times.size > 5, `30 sessions refreshed at ${times.size} different seconds`);
-});
 
 Deno.test("the lifetime of a token is ExpiresIn, or exp - iat if the response has no ExpiresIn", async () => {
   const AccessToken = jwt({ iat: 1_000, exp: 1_600 });
@@ -57,26 +40,18 @@ Deno.test("the lifetime of a token is ExpiresIn, or exp - iat if the response ha
 
 Deno.test("a token without a known expiry is refreshed only after a 401", async () => {
   for (const token of ["opaque", jwt({ exp: 4_000_000_000 })]) {
-    let good = token;
+    const tokens = [token, "another"];
     await using world = portless({
-      provider: (_, count) => {
-        good = count === 1 ? token : `opaque-${count}`;
-        return tokenAnswer({ AccessToken: good, RefreshToken: "r" });
-      },
-      api: (request) =>
-        new Response("", {
-          status: request.headers.get("authorization") === `bearer ${good}` ? 200 : 401,
-        }),
+      provider: () => tokenAnswer({ AccessToken: tokens.shift(), RefreshToken: "r" }),
+      api: (_, count) => new Response(null, { status: count === 2 ? 401 : 200 }),
     });
-    const status = await world.session.login();
-    assertEquals(status.state, "unknown");
-    assertEquals(status.accessTokenExpiresAt, undefined);
+    const { state, accessTokenExpiresAt } = await world.session.login();
+    assertEquals([state, accessTokenExpiresAt], ["unknown", undefined]);
     world.clock.advance(90_000);
-    assertEquals((await world.session.authFetch("/v1/x")).status, 200);
-    assertEquals(world.refreshes(), 0);
-    good = "another one";
-    assertEquals((await world.session.authFetch("/v1/x")).status, 200);
-    assertEquals(world.refreshes(), 1);
+    for (const refreshes of [0, 1]) {
+      assertEquals((await world.session.authFetch("/v1/x")).status, 200);
+      assertEquals(world.refreshes(), refreshes);
+    }
   }
 });
 
@@ -93,76 +68,48 @@ Deno.test("the lifetime of a token starts with the request, even if the provider
 
 Deno.test("a call with an expired token that cannot be refreshed fails before any request", async () => {
   await using world = portless();
-  await world.session.login({ portalToken: await world.sandbox.portalToken() });
+  const { session } = world;
+  await session.login({ portalToken: await world.sandbox.portalToken() });
   world.clock.advance(1_801);
-  assertEquals(world.session.status().state, "expired");
-  const errors = [
-    await rejection(world.session.authFetch("/v1/whoami")),
-    await rejection(world.session.accessToken()),
-    await rejection(world.session.refresh()),
-  ];
-  for (const error of errors) {
-    assertInstanceOf(error, SessionExpiredError);
-    assertEquals(error.code, "CANNOT_REFRESH");
-    assert(error.message.includes("login("), error.message);
+  assertEquals(session.status().state, "expired");
+  for (
+    const call of [session.accessToken, session.refresh, () => session.authFetch("/v1/whoami")]
+  ) {
+    assertEquals((await rejection(call())).code, "CANNOT_REFRESH");
   }
-  assertEquals(world.called.length, 0);
-  assertEquals(world.sent.length, 0);
+  assertEquals([world.called, world.sent], [[], []]);
 });
 
-Deno.test("after a failed early refresh, calls use the valid token, and the next refresh waits 30 seconds", async () => {
-  await using world = await signedIn();
-  const token = await world.session.accessToken();
-  world.clock.advance(1_670);
-  world.sandbox.failures.push({ at: "token", status: 503 });
-  assertEquals(await world.session.accessToken(), token);
-  const tried = world.refreshes();
-  assert(tried > 0);
-  const { warnings } = world.session.status();
-  assert(warnings.some((it) => it.includes("still valid")), warnings.join());
-  world.clock.advance(20);
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 200);
-  assertEquals(world.refreshes(), tried, "no refresh within 30 seconds");
-  world.clock.advance(15);
-  world.sandbox.failures.length = 0;
-  await world.session.accessToken();
-  assertEquals(world.refreshes(), tried + 1);
-  assertEquals(world.session.status().warnings, []);
+Deno.test("while early refreshes fail, calls use the token until it expires, and 30 seconds pass between refreshes", async () => {
+  await using world = await signedIn({ session: { random: () => 0.5 } });
+  const { session, clock, sandbox } = world;
+  const token = await session.accessToken();
+  sandbox.failures.push({ at: "token", status: 503 });
+  clock.advance(1_740);
+  assertEquals(await session.accessToken(), token);
+  const attempts = world.refreshes();
+  assert(attempts > 0);
+  assertEquals(session.status().notices.map(({ code }) => code), ["REFRESH_FAILED"]);
+  clock.advance(20);
+  assertEquals([await session.accessToken(), world.refreshes()], [token, attempts]);
+  clock.advance(15);
+  assertEquals([await session.accessToken(), world.refreshes()], [token, 2 * attempts]);
+  clock.advance(26);
+  assertEquals((await rejection(session.authFetch("/v1/whoami"))).code, "SERVER_ERROR");
+  assertEquals(world.called, []);
+  sandbox.failures.length = 0;
+  assert(await session.accessToken() !== token);
+  assertEquals(session.status().warnings, []);
 });
 
-Deno.test("a call fails if its token expires while refreshes fail", async () => {
-  await using world = await signedIn();
-  world.clock.advance(1_780);
-  world.sandbox.failures.push({ at: "token", status: 503 });
-  await world.session.accessToken();
-  world.clock.advance(21);
-  assertEquals((await rejection(world.session.accessToken())).code, "SERVER_ERROR");
-  assertEquals((await rejection(world.session.authFetch("/v1/whoami"))).code, "SERVER_ERROR");
-  assertEquals(world.called.length, 0);
-});
-
-Deno.test("accessToken() refreshes a token that expires within minValidSeconds", async () => {
-  await using world = await signedIn();
-  const token = await world.session.accessToken();
-  world.clock.advance(1_000);
-  assertEquals(await world.session.accessToken({ minValidSeconds: 700 }), token);
-  assert(await world.session.accessToken({ minValidSeconds: 900 }) !== token);
-  assertEquals(world.refreshes(), 1);
-});
-
-Deno.test("accessToken() does not refresh on every call if no token lasts for minValidSeconds", async () => {
+Deno.test("accessToken() refreshes a token that expires within minValidSeconds, if a new one offers more", async () => {
   await using world = lasting(20, { session: { random: () => 0.5 } });
   await world.session.login();
-  const wanted = { minValidSeconds: 3_600 };
-  for (let second = 0; second < 5; second++) {
-    await world.session.accessToken(wanted);
-    await world.session.accessToken(wanted);
-    world.clock.advance(1);
+  // After about a third of the lifetime, a new token offers more.
+  const steps = [[0, 3_600, 0], [5, 3_600, 0], [1, 10, 0], [0, 3_600, 1], [0, 3_600, 1]] as const;
+  for (const [seconds, minValidSeconds, refreshes] of steps) {
+    world.clock.advance(seconds);
+    await world.session.accessToken({ minValidSeconds });
+    assertEquals(world.refreshes(), refreshes);
   }
-  assertEquals(world.refreshes(), 0);
-  // About a third of the lifetime has passed, so that a new token offers more.
-  world.clock.advance(1);
-  await world.session.accessToken(wanted);
-  await world.session.accessToken(wanted);
-  assertEquals(world.refreshes(), 1);
 });

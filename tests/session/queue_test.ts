@@ -1,21 +1,18 @@
 /** Refreshes, logins and logouts of one session: one at a time, in the order of the calls. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Session, SessionOptions } from "../../mod.ts";
+import type { Session } from "../../mod.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { until } from "../support/until.ts";
 import { AccountSession } from "../../src/session.ts";
-import { tokenAnswer, TOKENS } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 /** Time for which a login or a logout waits for a refresh, in milliseconds. */
 const PATIENCE_MS = 3_000;
-const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
-/** Waits until only an event of the test can make anything more happen. */
-async function turns(): Promise<void> {
-  for (let each = 0; each < 20; each++) await turn();
-}
+/** Resolves when this many logins and logouts wait for the refresh in progress. */
+const waiting = ({ asked }: HeldTimeouts, count = 1) =>
+  until(() => asked.filter((ms) => ms === PATIENCE_MS).length >= count);
 
 /** A session with an expired token, and a refresh whose response waits for `release()`. */
 async function refreshing(world: Portless) {
@@ -25,19 +22,6 @@ async function refreshing(world: Portless) {
   const call = world.session.accessToken();
   await held.arrived;
   return { call, release: held.release };
-}
-
-/** Like `refreshing()`, for a refresh that fails once the test ends the wait for it. */
-async function hanging(world: Portless, timeouts: HeldTimeouts) {
-  const { call, release } = await refreshing(world);
-  const refresh = rejection(call);
-  return { refresh, release, endWait: () => endWait(timeouts) };
-}
-
-/** Lets the time pass for which a login or a logout waits, once it waits. */
-async function endWait(timeouts: HeldTimeouts): Promise<void> {
-  await until(() => timeouts.asked.includes(PATIENCE_MS));
-  timeouts.pass(PATIENCE_MS);
 }
 
 /** Calls `event` during a save, just before the new file is written to the disk. */
@@ -81,11 +65,12 @@ Deno.test("a call gets its token even if logout() is called right after it", asy
 Deno.test("a refresh that takes longer than three seconds is ended by logout() with NO_SESSION", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });
-  const { refresh, release, endWait } = await hanging(world, timeouts);
+  const { call, release } = await refreshing(world);
+  const refresh = rejection(call);
   const out = world.session.logout();
-  await turns();
+  await waiting(timeouts);
   assert(linesOf(world.envFile).ACCESS_TOKEN, "the tokens are kept while the refresh may succeed");
-  await endWait();
+  timeouts.pass(PATIENCE_MS);
   assertEquals((await refresh).code, "NO_SESSION");
   await until(() => linesOf(world.envFile).ACCESS_TOKEN === undefined);
   assertEquals(world.session.status().state, "none");
@@ -96,97 +81,27 @@ Deno.test("a refresh that takes longer than three seconds is ended by logout() w
 Deno.test("a refresh that takes longer than three seconds is ended by login() with TIMEOUT", async () => {
   using timeouts = heldTimeouts();
   await using world = portless({ file: true });
-  const { refresh, endWait } = await hanging(world, timeouts);
+  const refresh = rejection((await refreshing(world)).call);
   const login = world.session.login({ portalToken: "bearer the-token-of-the-later-login" });
-  await turns();
+  await waiting(timeouts);
   assertEquals(world.session.status().source, "password");
-  await endWait();
-  assertEquals((await refresh).code, "TIMEOUT");
-  assertEquals((await login).source, "portal");
+  timeouts.pass(PATIENCE_MS);
+  assertEquals([(await refresh).code, (await login).source], ["TIMEOUT", "portal"]);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
 });
 
-Deno.test("a refresh that login() or logout() ends causes no notice", async () => {
-  for (const end of ["login", "logout"] as const) {
-    for (const isEarly of [true, false]) {
-      using timeouts = heldTimeouts();
-      const api = () => new Response(null, { status: isEarly ? 200 : 401 });
-      await using world = portless({ api });
-      const { session, clock } = world;
-      await session.login();
-      clock.advance(isEarly ? 1_795 : 1);
-      const held = world.hold();
-      const call = session.authFetch("/v1/whoami").catch(() => {});
-      await held.arrived;
-      const ended = end === "login"
-        ? session.login({ portalToken: "bearer the-token-of-the-later-login" })
-        : session.logout({ revoke: false });
-      await endWait(timeouts);
-      await Promise.all([ended, call]);
-      const codes = session.status().notices.map(({ code }) => code);
-      assertEquals(codes.filter((code) => code.includes("REFRESH")), [], `${end}, ${isEarly}`);
-      held.release();
-    }
-  }
-});
-
-Deno.test("refresh() during a login returns the tokens of that login", async () => {
-  let count = 0;
-  await using world = await signedIn({
-    file: true,
-    provider: () => tokenAnswer({ ...TOKENS, AccessToken: `token-${++count}` }),
-  });
-  world.clock.advance(1);
-  let refresh: Promise<unknown> | undefined;
-  await duringSave(() => world.session.login({ force: true }), async () => {
-    refresh = world.session.refresh();
-    await turns();
-  });
-  await refresh;
-  assertEquals([world.logins(), world.refreshes()], [2, 0]);
-});
-
-Deno.test("a login that is aborted just after it got the lock changes nothing", async () => {
+Deno.test("a login replaces tokens that another program saves at the same moment", async () => {
   await using world = await signedIn({ file: true });
-  const before = [await world.session.accessToken(), Deno.readTextFileSync(world.envFile)];
-  const abort = new AbortController();
-  const { tryLockSync } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.tryLockSync = function (this: Deno.FsFile, isExclusive?: boolean) {
-    abort.abort(new Error("not now"));
-    return tryLockSync.call(this, isExclusive);
-  };
-  const { signal } = abort;
-  try {
-    const login = world.session.login({ portalToken: "bearer the-token-of-another-login", signal });
-    assertEquals((await rejection(login)).message, "not now");
-    await turns();
-  } finally {
-    Deno.FsFile.prototype.tryLockSync = tryLockSync;
-  }
-  assertEquals([await world.session.accessToken(), Deno.readTextFileSync(world.envFile)], before);
+  await duringSave(
+    () => world.session.login({ portalToken: "bearer my-own-token-of-this-login" }),
+    () => Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=theirs\nREFRESH_TOKEN=r\n"),
+  );
+  const tokens = [linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken()];
+  assertEquals(tokens, ["my-own-token-of-this-login", "my-own-token-of-this-login"]);
 });
-
-const SAVES: [string, (world: Portless) => Promise<unknown>, string][] = [
-  [
-    "a login replaces",
-    (world) => world.session.login({ portalToken: "bearer my-own-token-of-this-login" }),
-    "my-own-token-of-this-login",
-  ],
-  ["a refresh adopts", (world) => world.session.refresh(), "theirs"],
-];
-for (const [what, save, expected] of SAVES) {
-  Deno.test(`${what} tokens that another program saves at the same moment`, async () => {
-    await using world = await signedIn({ file: true });
-    await duringSave(
-      () => save(world),
-      () => Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=theirs\nREFRESH_TOKEN=r\n"),
-    );
-    const { ACCESS_TOKEN } = linesOf(world.envFile);
-    assertEquals([ACCESS_TOKEN, await world.session.accessToken()], [expected, expected]);
-  });
-}
 
 Deno.test("configure() with another account discards a waiting login, but not an earlier logout", async () => {
+  using timeouts = heldTimeouts();
   await using world = portless({ file: true });
   const options = { ...world.options, envFile: world.envFile };
   const session = new AccountSession(options, false);
@@ -197,28 +112,23 @@ Deno.test("configure() with another account discards a waiting login, but not an
   await held.arrived;
   const out = session.logout();
   const login = session.login({ portalToken: "bearer a-token-of-the-old-account" });
-  await turns();
+  await waiting(timeouts, 2);
   session.configure({ ...options, clientId: "another-client" });
   held.release();
   await Promise.all([call, out, rejection(login)]);
   assertEquals(linesOf(world.envFile), {});
 });
 
-type Change = (session: AccountSession, options: SessionOptions) => void;
-const configureAnother: Change = (session, options) =>
-  session.configure({ ...options, clientId: "another-client" });
-const CHANGES: Record<string, Change> = {
-  "configure()": configureAnother,
-  "an edit of the .env": (_, { envFile }) =>
-    Deno.writeTextFileSync(String(envFile), "APP_CLIENT_ID=another-client\n"),
-};
-
-/** A session on a `.env` with a setting that selects the account. */
+/** A session whose `.env` selects the account, and two ways to select another account. */
 function editable(world: Portless) {
-  const { clientId, ...others } = world.options;
-  const options = { ...others, envFile: world.envFile };
-  Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
-  return { session: new AccountSession(options, false), options };
+  const { envFile, options: { clientId, ...options } } = world;
+  Deno.writeTextFileSync(envFile, `APP_CLIENT_ID=${clientId}\n`);
+  const session = new AccountSession(options, false);
+  return {
+    session,
+    configure: () => session.configure({ ...options, clientId: "another-client" }),
+    edit: () => Deno.writeTextFileSync(envFile, "APP_CLIENT_ID=another-client\n"),
+  };
 }
 
 /** Fails unless a login fails because the account changed, and its tokens are neither used nor saved. */
@@ -230,14 +140,14 @@ async function assertDropped(world: Portless, session: Session, login: Promise<u
   assertEquals(session.status().state, "none");
 }
 
-for (const [what, change] of Object.entries(CHANGES)) {
+for (const [what, how] of [["configure()", "configure"], ["an edit", "edit"]] as const) {
   Deno.test(`a login fails and its tokens are dropped if ${what} selects another account meanwhile`, async () => {
     await using world = portless({ file: true });
-    const { session, options } = editable(world);
+    const { session, [how]: change } = editable(world);
     const held = world.hold();
     const login = session.login();
     await held.arrived;
-    change(session, options);
+    change();
     held.release();
     await assertDropped(world, session, login);
   });
@@ -245,11 +155,11 @@ for (const [what, change] of Object.entries(CHANGES)) {
 
 Deno.test("a login fails and its tokens are dropped if configure() selects another account before its save", async () => {
   await using world = portless({ file: true });
-  const { session, options } = editable(world);
+  const { session, configure } = editable(world);
   const { tryLockSync } = Deno.FsFile.prototype;
   Deno.FsFile.prototype.tryLockSync = () => {
     Deno.FsFile.prototype.tryLockSync = tryLockSync;
-    configureAnother(session, options);
+    configure();
     return false;
   };
   await assertDropped(world, session, session.login());
@@ -257,9 +167,9 @@ Deno.test("a login fails and its tokens are dropped if configure() selects anoth
 
 Deno.test("a login that is being saved succeeds and stays in the file, even if configure() selects another account", async () => {
   await using world = portless({ file: true });
-  const { session, options } = editable(world);
+  const { session, configure } = editable(world);
   const login = session.login();
-  await duringSave(() => login, () => configureAnother(session, options));
+  await duringSave(() => login, configure);
   assertEquals([(await login).state, session.status().state], ["valid", "none"]);
   assert(linesOf(world.envFile).ACCESS_TOKEN);
 });
@@ -293,11 +203,12 @@ for (const isCalledFirst of [true, false]) {
 }
 
 Deno.test("a login that was called between two waiting logouts is discarded", async () => {
+  using timeouts = heldTimeouts();
   await using world = portless({ file: true });
   const { call, release } = await refreshing(world);
   const first = world.session.logout();
   const login = world.session.login({ portalToken: "bearer a-token-between-two-logouts" });
-  await turns();
+  await waiting(timeouts, 2);
   const second = world.session.logout();
   release();
   await Promise.all([call, first, second, login]);

@@ -1,4 +1,4 @@
-/** Every setting is documented. For a new one, these tests list the entries that are missing. */
+/** Every setting is documented. For a new one, these tests show the entries that are missing. */
 import { assertEquals } from "@std/assert";
 import {
   ENV_FILE_VARIABLE,
@@ -14,48 +14,28 @@ function quoted(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
 }
 
-/** The rows of the table of settings: options, variables, and the remark in parentheses. */
-function settingRows(): { options: string[]; variables: string[]; remark: string }[] {
+Deno.test("docs/settings.md lists exactly the settings that exist, and which a .env cannot contain", () => {
   const [table = ""] = documentText("docs/settings.md").split(/^## /m);
-  return [...table.matchAll(/^\| (`[^|]*`) +\| ([^|]*) \|/gm)]
-    .map(([, options = "", variables = ""]) => ({
-      options: quoted(options),
-      variables: quoted(variables.replace(/\(.*\)/, "")),
-      remark: /\((.*)\)/.exec(variables)?.[1] ?? "",
-    }));
-}
-
-/** Fails with the items that are missing or not expected. */
-function assertSame(found: readonly string[], wanted: readonly string[], where: string): void {
-  assertEquals(wanted.filter((each) => !found.includes(each)), [], `missing in ${where}`);
-  assertEquals(found.filter((each) => !wanted.includes(each)), [], `not expected in ${where}`);
-}
-
-const OF_FILE = SETTING_NAMES.filter((name) => !SETTING_RULES[name].notInFile);
-
-Deno.test("docs/settings.md lists exactly the settings that exist, with their variables", () => {
-  const listed = settingRows().flatMap(({ options, variables }) =>
-    options.map((option, index) => `${option} ${variables[index] ?? "without a variable"}`)
+  const rows = [...table.matchAll(/^\| (`[^|]*`) +\| ([^|]*) \|/gm)];
+  const listed = rows.flatMap(([, options = "", variables = ""]) => {
+    const names = quoted(variables.replace(/\(.*\)/, ""));
+    const remark = /\((never in|environment only)/.test(variables) ? "not in a .env" : "";
+    return quoted(options).map((option, at) => [option, names[at], remark].join(" ").trim());
+  });
+  const settings = SETTING_NAMES.map((name) =>
+    `${name} ${VARIABLES[name]}${SETTING_RULES[name].notInFile ? " not in a .env" : ""}`
   );
-  const wanted = SETTING_NAMES.map((name) => `${name} ${VARIABLES[name]}`);
   const others = [
-    `envFile ${ENV_FILE_VARIABLE}`,
-    "exportEnv without a variable",
-    "token without a variable",
-    `log ${LOG_VARIABLE}`,
+    `envFile ${ENV_FILE_VARIABLE} not in a .env`,
+    `log ${LOG_VARIABLE} not in a .env`,
+    "exportEnv",
+    "token",
   ];
-  assertSame(listed, [...wanted, ...others], "the table of docs/settings.md");
-});
-
-Deno.test("docs/settings.md says which settings are never read from a .env", () => {
-  const remarked = settingRows().filter(({ remark }) => /^(never in|environment only)/.test(remark))
-    .flatMap(({ options }) => options);
-  const wanted = SETTING_NAMES.filter((name) => !OF_FILE.includes(name));
-  assertSame(remarked, ["envFile", ...wanted, "log"], "the remarks of the table");
+  assertEquals(listed.sort(), [...settings, ...others].sort());
 });
 
 Deno.test(".env.example lists exactly the settings that are read from a .env", () => {
-  const lines = [...documentText(".env.example").matchAll(/^#([A-Z_]+)=/gm)]
-    .map(([, name = ""]) => name);
-  assertSame(lines, OF_FILE.map((name) => VARIABLES[name]), ".env.example");
+  const lines = [...documentText(".env.example").matchAll(/^#([A-Z_]+)=/gm)];
+  const wanted = SETTING_NAMES.filter((name) => !SETTING_RULES[name].notInFile);
+  assertEquals(lines.map(([, name]) => name).sort(), wanted.map((name) => VARIABLES[name]).sort());
 });

@@ -1,17 +1,30 @@
-/** Saves of a `.env` through links, and to impossible paths. */
+/** Saves of a `.env` through links, and of paths that cannot be a `.env`. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ConfigError } from "../../mod.ts";
-import { readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
+import { lockEnvFile, readEnvFile, updateEnvFile } from "../../src/settings/env_file.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
-import { NOT_ON_WINDOWS, subject } from "../support/needs.ts";
+import { makePipe } from "../support/disks.ts";
+import { NO_SHELL, NOT_ON_WINDOWS, subject, testNeeding } from "../support/needs.ts";
 
 const CHANGES = new Map([["ACCESS_TOKEN", "new-token"], ["REFRESH_TOKEN", undefined]]);
+const WORLD = { monotonic: () => 0, sleep: () => Promise.resolve() };
 
-async function refusal(path: string): Promise<ConfigError> {
+/** Fails unless a save is refused with the reason. */
+async function assertNoSave(path: string, why: RegExp): Promise<void> {
   const error = await assertRejects(() => updateEnvFile({ path }, CHANGES, true), ConfigError);
   assertEquals(error.code, "ENV_FILE");
   assert(error.message.includes(path));
-  return error;
+  assertMatch(error.message, why);
+}
+
+/** Fails unless the file is neither read, written nor locked. */
+async function assertUnused(path: string, why: RegExp): Promise<void> {
+  const { exists, values, problem } = readEnvFile(path);
+  assertEquals([exists, values.size, problem?.code], [true, 0, "ENV_FILE"]);
+  assertMatch(problem?.message ?? "", why);
+  await assertNoSave(path, why);
+  const { lock } = await lockEnvFile(path, 0, WORLD);
+  assertEquals(lock.state, "none");
 }
 
 subject(NOT_ON_WINDOWS, "links", (test) => {
@@ -33,28 +46,58 @@ subject(NOT_ON_WINDOWS, "links", (test) => {
       }));
   }
 
-  test("a save does not follow a link at the name of its temporary file", async () => {
-    await inFolder(async (folder) => {
+  test("a save does not follow a link at the name of its temporary file", () =>
+    inFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/victim`, "precious");
       await Deno.symlink("victim", `${folder}/.env.tmp`);
       await updateEnvFile({ path: `${folder}/.env` }, CHANGES, true);
       assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
       assertEquals(namesIn(folder), [".env", "victim"]);
-    });
-  });
+    }));
+
+  test("a save to a link that leads to itself is refused", () =>
+    inFolder(async (folder) => {
+      await Deno.symlink("loop", `${folder}/loop`);
+      await assertNoSave(`${folder}/loop`, /\(os error \d+\)/);
+    }));
 });
 
-Deno.test("a save to an impossible path is refused with the reason", async () => {
-  await inFolder(async (folder) => {
+Deno.test("a save into a missing folder is refused", () =>
+  inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
-    await refusal(`${folder}/file/.env`);
-    assertMatch(
-      (await refusal(`${folder}/nowhere/.env`)).message,
-      /\(os error \d+\); check the path/,
-    );
-    if (Deno.build.os !== "windows") {
-      await Deno.symlink("loop", `${folder}/loop`);
-      await refusal(`${folder}/loop`);
+    for (const path of [`${folder}/file/.env`, `${folder}/nowhere/.env`]) {
+      await assertNoSave(path, /\(os error \d+\); check the path/);
     }
-  });
-});
+  }));
+
+testNeeding(
+  NO_SHELL,
+  "a link to a pipe is not used as a .env, because a read might never end",
+  () =>
+    inFolder(async (folder) => {
+      await makePipe(`${folder}/pipe`);
+      await Deno.symlink("pipe", `${folder}/.env`);
+      // A faulty read ends, because there is a writer. Without a read, the writer waits.
+      const args = ["-c", 'echo ACCESS_TOKEN=from-the-pipe >"$1"', "sh", `${folder}/pipe`];
+      const writer = new Deno.Command("sh", { args, stdin: "null" }).spawn();
+      try {
+        await assertUnused(`${folder}/.env`, /: it is not a regular file; set AUTH_ENV_FILE/);
+      } finally {
+        writer.kill("SIGKILL");
+      }
+      assertEquals((await writer.status).signal, "SIGKILL");
+      assertEquals(namesIn(folder), [".env", "pipe"]);
+      assert(Deno.statSync(`${folder}/.env`).isFifo);
+    }),
+);
+
+Deno.test("the error for a .env that is too large contains its size", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/.env`;
+    const limit = 1_048_576;
+    await Deno.writeTextFile(path, `${"#".repeat(limit - 1)}\n`);
+    assertEquals(readEnvFile(path).problem, undefined);
+    await Deno.truncate(path, limit + 1);
+    await assertUnused(path, /: it is too large: 1048577 bytes, with a limit of 1048576; set /);
+    assertEquals(namesIn(folder), [".env"]);
+  }));

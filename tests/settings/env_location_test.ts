@@ -4,7 +4,7 @@ import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
-import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import { isFile, needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 
 /** Calls `work` with a new folder that contains these files (text) and folders (`null`). */
 function withTree(
@@ -23,25 +23,26 @@ function withTree(
 }
 
 /** The output of a script that runs in this folder. */
-async function printedIn(
-  cwd: string,
-  script: string,
-  env: Record<string, string> = {},
-): Promise<string> {
-  const { stdout, stderr } = await runScript(script, { cwd, env, flags: ["-A"] });
+async function printedIn(cwd: string, script: string): Promise<string> {
+  const { stdout, stderr } = await runScript(script, { cwd, flags: ["-A"] });
   assertEquals(stderr, "");
   return stdout;
 }
 
-/** The result of status() in a separate process that runs in this folder. */
-async function statusIn(folder: string, variables: Record<string, string> = {}) {
-  const script = `import { status } from ${JSON.stringify(MOD_PATH)};
-    const { envFile, clientId, warnings } = status();
-    console.log(JSON.stringify({ envFile, clientId, warnings }));`;
-  return JSON.parse(await printedIn(folder, script, variables));
+/** The `.env` and the client id of a process in this folder, for each value of `AUTH_ENV_FILE`. */
+async function foundIn(folder: string, ...names: string[]): Promise<(string | null)[][]> {
+  const script = `import { configure, status } from ${JSON.stringify(MOD_PATH)};
+    console.log(JSON.stringify(${JSON.stringify(names)}.map((name) => {
+      Deno.env.set("AUTH_ENV_FILE", name);
+      configure({});
+      const { envFile, clientId, warnings } = status();
+      return [envFile, clientId, ...warnings];
+    })));`;
+  return JSON.parse(await printedIn(folder, script));
 }
 
-const ENV = "APP_CLIENT_ID=from-the-right-file\n";
+const RIGHT = "from-the-right-file";
+const ENV = `APP_CLIENT_ID=${RIGHT}\n`;
 const PLANTED = "APP_CLIENT_ID=planted\nAUTH_URL=https://evil.example\n";
 
 type Place = [what: string, entries: Record<string, string | null>, work: string, file: string];
@@ -61,34 +62,27 @@ const places: Place[] = [
     "a/b",
     "",
   ],
+  ["in the working folder outside a project", { ".env": PLANTED, "a/b": null }, "a/b", "a/b"],
 ];
 for (const [what, entries, work, file] of places) {
-  Deno.test(`the search finds the .env ${what}`, () =>
+  Deno.test(`the search for the .env ends ${what}`, () =>
     withTree(entries, async (root) => {
       const path = normalize(`${root}/${file}/.env`);
-      assertEquals(await statusIn(`${root}/${work}`), {
-        envFile: path,
-        clientId: "from-the-right-file",
-        warnings: [],
-      });
+      assertEquals(await foundIn(`${root}/${work}`, ""), [[path, isFile(path) ? RIGHT : null]]);
     }));
 }
 
-Deno.test("AUTH_ENV_FILE accepts a path relative to the working folder, a file URL, or false", async () => {
-  const files = { ".git": null, ".env": PLANTED, "here/my.env": ENV, "here/sp ace%20#/x.env": ENV };
-  await withTree(files, async (root) => {
+Deno.test("AUTH_ENV_FILE accepts a path relative to the working folder, a file URL, or false", () => {
+  const odd = "sp ace%20#/x.env";
+  const files = { ".git": null, ".env": PLANTED, "here/my.env": ENV, [`here/${odd}`]: ENV };
+  return withTree(files, async (root) => {
     const here = normalize(`${root}/here`);
-    const fileOf = async (name: string) => {
-      const { envFile, clientId } = await statusIn(here, { AUTH_ENV_FILE: name });
-      return [envFile, clientId];
-    };
-    const right = "from-the-right-file";
-    for (const name of ["my.env", pathToFileURL(`${here}/my.env`).href, "../here/my.env"]) {
-      assertEquals(await fileOf(name), [normalize(`${here}/my.env`), right], name);
-    }
-    const odd = "sp ace%20#/x.env";
-    assertEquals(await fileOf(odd), [normalize(`${here}/${odd}`), right]);
-    assertEquals(await fileOf("false"), [undefined, undefined]);
+    const mine = [normalize(`${here}/my.env`), RIGHT];
+    const url = pathToFileURL(`${here}/my.env`).href;
+    assertEquals(
+      await foundIn(here, "my.env", url, "../here/my.env", odd, "false"),
+      [mine, mine, mine, [normalize(`${here}/${odd}`), RIGHT], [null, null]],
+    );
   });
 });
 
@@ -130,8 +124,7 @@ subject(
       () =>
         withTree({ ".env": ENV }, async (root) => {
           Deno.chownSync(`${root}/.env`, 12_345, 12_345);
-          const { clientId } = await statusIn(root, { AUTH_ENV_FILE: `${root}/.env` });
-          assertEquals(clientId, "from-the-right-file");
+          assertEquals(await foundIn(root, ".env"), [[`${root}/.env`, RIGHT]]);
         }),
     );
 
@@ -145,7 +138,7 @@ subject(
           const flags = ["--allow-env", `--allow-read=.,${MOD_PATH.replace("mod.ts", "")}`];
           const clientId = async (...more: string[]) =>
             (await runScript(script, { cwd: root, flags: [...flags, ...more] })).stdout;
-          assertEquals(await clientId(), "from-the-right-file\n");
+          assertEquals(await clientId(), `${RIGHT}\n`);
           assertEquals(await clientId("--allow-sys=uid"), "undefined\n");
         }),
     );

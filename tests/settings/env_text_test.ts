@@ -153,22 +153,7 @@ for (const [what, text, values] of read) {
 /** Fragments of a `.env` in random order. */
 const anyText = fc.array(
   fc.oneof(
-    fc.constantFrom(
-      "\n",
-      "\n",
-      "\r\n",
-      "=",
-      "=",
-      "=",
-      " ",
-      "\t",
-      "#",
-      '"',
-      "'",
-      "`",
-      "\\",
-      "export ",
-    ),
+    fc.constantFrom(..."\n\n===\t#\"'`\\ ", "\r\n", "export "),
     fc.constantFrom("ACCESS_TOKEN", "REFRESH_TOKEN=old\n", "A=1\n", "A", "my-key", "é", "$", ": "),
     fc.constantFrom("\nACCESS_TOKEN=x # note\n", "B='a b'\n", 'C="x\nACCESS_TOKEN=decoy"\n'),
   ),
@@ -202,24 +187,6 @@ Deno.test("parseEnvText() and the runtime's parseEnv() return the same values fo
     }),
     { numRuns },
   );
-});
-
-/** Texts on which a backtracking pattern would take minutes or hours. */
-const long = 400_000;
-const hostile = [
-  `${" \t".repeat(long / 2)}"`,
-  `B=x${" ".repeat(long)}y"`,
-  `${"\r".repeat(long)}B="`,
-  `ACCESS_TOKEN='${'"'.repeat(long)}'`,
-  `${"export ".repeat(long / 7)}B="`,
-  `A="\n\n"\n${`ACCESS_TOKEN="\n`.repeat(long / 15)}`,
-];
-Deno.test(`editEnvText() stays fast with ${long} blanks, quotes or line breaks`, () => {
-  for (const text of hostile) {
-    const edited = editEnvText(text, TOKEN);
-    if (typeof edited !== "string") continue;
-    assertEquals(parseEnvText(edited).get("ACCESS_TOKEN"), "new", text.slice(0, 20));
-  }
 });
 
 const EDITED = editEnvText(

@@ -14,15 +14,8 @@ const SCRIPT = `import { accessToken, authFetch, doctor, login } from ${JSON.str
     { login: failed, doctor: checks.join(), token: code + message, call },
   ));`;
 
-interface Messages {
-  /** The error of login(). */
-  readonly login: string;
-  /** The checks of doctor(). */
-  readonly doctor: string;
-  /** Codes and messages of calls without a session. */
-  readonly token: string;
-  readonly call: string;
-}
+/** The messages of login(), of doctor(), and of calls without a session. */
+type Messages = Readonly<Record<"login" | "doctor" | "token" | "call", string>>;
 
 /** The messages of a script that runs in this folder. */
 async function messagesIn(

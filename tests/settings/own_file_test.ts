@@ -44,22 +44,18 @@ Deno.test("the global .env is used in a folder without a .env, but not by create
     assertEquals(JSON.parse(await run(STATUS)), [ownFile, OWN.APP_CLIENT_ID, null]);
     assertEquals(namesIn(work), []);
     await Deno.writeTextFile(`${work}/.env`, "APP_CLIENT_ID=from-the-folder\n");
-    assertEquals(JSON.parse(await run(STATUS)), [
-      normalize(`${work}/.env`),
-      "from-the-folder",
-      null,
-    ]);
+    const nearest = [normalize(`${work}/.env`), "from-the-folder", null];
+    assertEquals(JSON.parse(await run(STATUS)), nearest);
   }));
 
 Deno.test("the global .env may set the hosts that receive a password from the environment", async () => {
   await using sandbox = await startSandbox();
-  const { USERNAME, PASSWORD, ...others } = variablesOf(sandbox.settings);
+  const { USERNAME = "", PASSWORD = "", ...others } = variablesOf(sandbox.settings);
   await atHome(others, async ({ ownFile, run, work }) => {
     const script = `import { authFetch, login, status } from ${JSON.stringify(MOD_PATH)};
       await login();
       console.log((await authFetch("/v1/whoami")).status, status().warnings.length);`;
-    const env = { USERNAME: USERNAME ?? "", PASSWORD: PASSWORD ?? "" };
-    assertEquals(await run(script, env), "200 0\n");
+    assertEquals(await run(script, { USERNAME, PASSWORD }), "200 0\n");
     assertMatch(await Deno.readTextFile(ownFile), /^REFRESH_TOKEN=/m);
     assertEquals(namesIn(work), []);
     const flag = `--allow-read=.,${ownFile.slice(0, -5)}`;
@@ -90,44 +86,45 @@ Deno.test("a script that may not read the global .env ignores it without a permi
     }
   }));
 
-Deno.test("a process that found no .env uses the global .env once it exists", () =>
+Deno.test("a process uses the global .env once it exists, but keeps using a .env that it found", () =>
   atHome(OWN, async ({ ownFile, run, work }) => {
-    const script = `import { login, status } from ${JSON.stringify(MOD_PATH)};
-      const file = ${JSON.stringify(ownFile)};
-      Deno.renameSync(file, file + "2");
-      const before = status().envFile;
-      Deno.renameSync(file + "2", file);
-      await login({ strategy: "environment" }).catch(() => {});
-      console.log(JSON.stringify([before, status().envFile, status().clientId]));`;
-    const expected = [normalize(`${work}/.env`), ownFile, OWN.APP_CLIENT_ID];
-    assertEquals(JSON.parse(await run(script)), expected);
-  }));
-
-Deno.test("a process keeps using its .env while another program replaces that file", () =>
-  atHome(OWN, async ({ ownFile, run, work }) => {
-    const script = `import { login, status } from ${JSON.stringify(MOD_PATH)};
-      const fails = () => login({ strategy: "environment" }).catch(() => {});
+    const script = `import { configure, login, status } from ${JSON.stringify(MOD_PATH)};
+      const own = ${JSON.stringify(ownFile)};
+      const used = async () => {
+        await login({ strategy: "environment" }).catch(() => {});
+        return status().envFile;
+      };
+      Deno.renameSync(own, "own");
+      const found = [status().envFile];
+      Deno.renameSync("own", own);
+      found.push(await used());
+      Deno.renameSync(own, "own");
+      configure({});
       status();
       Deno.writeTextFileSync(".env", "APP_CLIENT_ID=from-the-folder\\n");
-      await fails();
+      await used();
       Deno.renameSync(".env", "backup");
-      Deno.renameSync("own", ${JSON.stringify(ownFile)});
-      await fails();
-      await fails();
-      console.log(status().envFile);`;
-    await Deno.rename(ownFile, `${work}/own`);
-    assertEquals(await run(script), `${normalize(`${work}/.env`)}\n`);
+      Deno.renameSync("own", own);
+      await used();
+      found.push(await used());
+      console.log(JSON.stringify(found));`;
+    const nearest = normalize(`${work}/.env`);
+    assertEquals(JSON.parse(await run(script)), [nearest, ownFile, nearest]);
   }));
 
 subject(NOT_ON_WINDOWS, "the folder of the global .env", (test) => {
   test("the global .env is in ~/.config if XDG_CONFIG_HOME is not an absolute path", () =>
-    atHome(OWN, async ({ config, ownFile, run }) => {
-      const home = `${config}/..`;
+    atHome(OWN, async ({ config, run }) => {
+      const home = config.replace(/\/config$/, "");
       await Deno.rename(config, `${home}/.config`);
-      for (const XDG_CONFIG_HOME of ["", "config"]) {
-        const [envFile] = JSON.parse(await run(STATUS, { HOME: home, XDG_CONFIG_HOME }));
-        assertEquals(envFile, ownFile.replace("/config/", "/.config/"));
-      }
+      const script = `import { configure, status } from ${JSON.stringify(MOD_PATH)};
+        Deno.env.set("HOME", ${JSON.stringify(home)});
+        for (const folder of ["", "config"]) {
+          Deno.env.set("XDG_CONFIG_HOME", folder);
+          configure({});
+          console.log(status().envFile);
+        }`;
+      assertEquals(await run(script), `${home}/.config/platform-auth/.env\n`.repeat(2));
     }));
 
   test(

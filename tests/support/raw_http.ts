@@ -103,6 +103,35 @@ export function serveRaw(work: (connection: Deno.Conn) => Promise<void>): RawSer
   };
 }
 
+/** A server that keeps the bytes of each request, oldest first. */
+export interface Recorder extends RawServer {
+  readonly requests: Uint8Array[];
+}
+
+/** Records each request, sends the response, and closes the connection. */
+export function record(response: string = rawAnswer(200, "{}")): Recorder {
+  const requests: Uint8Array[] = [];
+  const server = serveRaw(async (connection) => {
+    const request = await readRequest(bytesOf(connection));
+    if (request === null) return;
+    requests.push(request);
+    await writeAll(connection, new TextEncoder().encode(response));
+  });
+  return { ...server, requests };
+}
+
+/** An HTTP/1.1 response as text, after which the connection ends. */
+export function rawAnswer(
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): string {
+  const length = new TextEncoder().encode(body).length;
+  const all = { ...headers, "content-length": String(length), connection: "close" };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} Canned`, ...lines, "", body].join("\r\n");
+}
+
 /** The offset at which the body of a message begins. Throws if the head does not end. */
 export function bodyStart(bytes: Uint8Array): number {
   const end = headEnd(bytes);

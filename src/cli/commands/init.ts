@@ -76,7 +76,7 @@ export async function run(
   }
   const ignored = changes.size === 0
     ? []
-    : await saveSettings(file, changes, global ? 0o700 : undefined);
+    : await saveSettings(file, changes, global ? { mode: 0o700 } : {});
 
   if (global) configure({ envFile: file });
   const diagnosis = await doctor();

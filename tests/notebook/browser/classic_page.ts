@@ -19,8 +19,4 @@ export class ClassicPage extends NotebookPage {
   override async start(index: number): Promise<void> {
     await this.page.evaluate(`Jupyter.notebook.execute_cells([${index}])`);
   }
-
-  async save(): Promise<void> {
-    await this.page.evaluate("Jupyter.notebook.save_notebook().then(() => null)");
-  }
 }

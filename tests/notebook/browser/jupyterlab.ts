@@ -4,8 +4,6 @@ import { commandPath, isFile, type Lack } from "../../support/needs.ts";
 import { windowsRoot } from "../../support/windows_command.ts";
 import { NotebookPage } from "./notebook_page.ts";
 
-export type Theme = "Light" | "Dark";
-
 /** The folder of Wine also contains the JupyterLab of Debian 13. */
 const { root } = windowsRoot();
 const LIBRARIES = `${root}/usr/lib/x86_64-linux-gnu`;
@@ -65,86 +63,40 @@ export async function startJupyterLab(
 
 const START = { timeout: 120_000 };
 
-/** The kernel of the open notebook, in the code of the page. */
-const KERNEL = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel";
-
 /** A notebook that is open in JupyterLab. */
 export class LabPage extends NotebookPage {
   protected override readonly prompt = ".jp-InputPrompt";
   protected override readonly box = "input.jp-Stdin-input";
 
-  /** Opens JupyterLab without a notebook. */
-  static async open(page: Page, server: JupyterServer): Promise<LabPage> {
-    await page.goto(`${server.url}lab?reset`);
-    await page.waitForFunction(
-      "globalThis.jupyterapp?.restored.then(() => true)",
-      undefined,
-      START,
-    );
+  /** Opens a notebook and waits for a reply of its kernel: a cell that runs before it would be lost. */
+  static async open(page: Page, { url }: JupyterServer, name: string): Promise<LabPage> {
+    await page.goto(`${url}lab/tree/${name}?reset`);
+    const kernel = "jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel";
+    await page.waitForFunction(`globalThis.${kernel}?.info.then(() => true)`, undefined, START);
     return new LabPage(page);
-  }
-
-  /** Shows a notebook, closes the previous one and ends its kernel. */
-  async show(name: string): Promise<void> {
-    await this.page.evaluate(`(async ({ commands, shell }) => {
-      // If they closed earlier, JupyterLab would open its start page over the notebook.
-      const others = [...shell.widgets("main")];
-      await commands.execute("docmanager:open", { path: ${JSON.stringify(name)} });
-      for (const other of others) {
-        await other.sessionContext?.shutdown();
-        other.dispose();
-      }
-    })(jupyterapp)`);
-  }
-
-  /** Shows a notebook, and waits for its kernel. */
-  async openNotebook(name: string): Promise<void> {
-    await this.show(name);
-    await this.page.waitForFunction(`!!(${KERNEL})`, undefined, START);
-    // Waits for a reply of the kernel: a cell that runs before the kernel is ready would be lost.
-    await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
   }
 
   override cell(index: number): Locator {
     return this.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(index);
   }
 
-  /** Runs a menu command, and does not wait for its end. */
-  async menu(id: string): Promise<void> {
-    await this.page.evaluate(`void jupyterapp.commands.execute(${JSON.stringify(id)})`);
-  }
-
   override async start(index: number): Promise<void> {
     await this.cell(index).locator(".jp-InputPrompt").click();
-    await this.menu("notebook:run-cell");
-  }
-
-  /** The output of a cell, without its number. */
-  output(index: number): Locator {
-    return this.cell(index).locator(".jp-OutputArea-output");
-  }
-
-  /** The text of a cell's outputs. */
-  async shown(index: number): Promise<string> {
-    return (await this.output(index).allInnerTexts()).join(" ").replace(/\s+/g, " ");
-  }
-
-  /** Restarts the kernel without confirmation and waits until it is ready. */
-  async restart(): Promise<void> {
-    await this.page.evaluate(`(${KERNEL}).restart().then(() => null)`);
-    await this.page.evaluate(`(${KERNEL}).info.then(() => null)`);
+    await this.page.evaluate(`void jupyterapp.commands.execute("notebook:run-cell")`);
   }
 
   /** Changes the theme of the page and waits until it is applied. */
-  async changeTheme(theme: Theme): Promise<void> {
+  async changeTheme(theme: "Light" | "Dark"): Promise<void> {
     const name = JSON.stringify(`JupyterLab ${theme}`);
     await this.page.evaluate(
-      `jupyterapp.commands.execute("apputils:change-theme", { theme: ${name} }).then(() => null)`,
+      `void jupyterapp.commands.execute("apputils:change-theme", { theme: ${name} })`,
     );
     await this.page.waitForFunction(`document.body.dataset.jpThemeName === ${name}`);
   }
 
   async save(): Promise<void> {
-    await this.page.evaluate(`jupyterapp.shell.currentWidget.context.save().then(() => null)`);
+    await this.page.waitForFunction(
+      `jupyterapp.shell.currentWidget.context.save().then(() => true)`,
+    );
   }
 }

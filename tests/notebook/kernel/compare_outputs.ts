@@ -11,34 +11,22 @@ const AMOUNT =
   /(?:\bunder )?\d(?:[\d.,:T-]*\d)?Z?(?:\s(?:s|min|h|(?:second|minute|hour|day|byte)s?|[kMGT]B)\b)?/g;
 
 /**
- * Returns the differences, one sentence each. The kinds (type and MIME keys) must be the same, in the
- * same order, and so must the text: printed text, plain text, and the words of HTML. In a cell tagged
- * `unstable-output`, amounts and line breaks may differ, but not the words.
+ * Whether the kinds (type and MIME keys) of the outputs are the same, in the same order, and also the
+ * text: printed text, plain text, and the words of HTML. In a cell tagged `unstable-output`, amounts
+ * and line breaks may differ, but not the words.
  */
-export function compareOutputs(
+export function isSame(
   committed: readonly Output[],
   actual: readonly Output[],
-  options: { unstable?: boolean } = {},
-): string[] {
-  const [before, now] = [withoutRemoved(committed), withoutRemoved(actual)];
-  const [kindsBefore, kindsNow] = [before, now].map((outputs) => outputs.map(kindOf).join(", "));
-  if (kindsBefore !== kindsNow) {
-    return [
-      `shows ${kindsNow || "nothing"}, the file has ${kindsBefore || "nothing"}; ` +
-      "run with --update if that is meant",
-    ];
-  }
-  const same = (text: string) => options.unstable ? withoutAmounts(text) : text;
-  return before.flatMap((output, index) => {
-    const [old, fresh] = [textsOf(output), textsOf(now[index] ?? output)];
-    const at = old.findIndex((text, kind) => same(text) !== same(fresh[kind] ?? ""));
-    if (at < 0) return [];
-    const tag = options.unstable ? "" : ", or tag the cell unstable-output if only amounts differ";
-    return [
-      `shows another text; run with --update if that is meant${tag}\n` +
-      `the file has: ${shorten(old[at] ?? "")}\nnow: ${shorten(fresh[at] ?? "")}`,
-    ];
-  });
+  isUnstable: boolean,
+): boolean {
+  const [before, now] = [committed, actual].map((outputs) =>
+    withoutRemoved(outputs).flatMap((output) =>
+      [kindOf(output), plainText(output), wordsOf(output)]
+        .map((text) => isUnstable ? withoutAmounts(text) : text)
+    )
+  );
+  return JSON.stringify(before) === JSON.stringify(now);
 }
 
 /** Replaces each amount with `#` and each line break with a space. */
@@ -56,11 +44,8 @@ function kindOf({ output_type, name, data }: Output): string {
   return data ? `${output_type} (${Object.keys(data).sort().join(", ")})` : output_type;
 }
 
-/** The plain text, and the words of HTML. */
-function textsOf(output: Output): string[] {
-  const html = String(output.data?.["text/html"] ?? "");
-  const words = html.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
-  return [plainText(output), words];
+function wordsOf({ data }: Output): string {
+  return String(data?.["text/html"] ?? "").replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
 }
 
 /** The plain text. An error is its name and message: every edit changes the stack. */

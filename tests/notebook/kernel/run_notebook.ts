@@ -1,8 +1,8 @@
 /** Runs a notebook on a new kernel and reports the differences from its file. */
 
 import { basename, dirname, resolve } from "node:path";
-import { compareOutputs, describeOutputs } from "./compare_outputs.ts";
-import { type CellResult, PYTHON, searchPath, startKernel } from "./kernel.ts";
+import { describeOutputs, isSame } from "./compare_outputs.ts";
+import { type CellResult, PYTHON, startKernel } from "./kernel.ts";
 import {
   type CodeCell,
   codeCells,
@@ -16,10 +16,6 @@ import { hideSecrets, scanForSecrets } from "./scan_for_secrets.ts";
 
 const UNSTABLE = "unstable-output";
 
-// The settings of the person who runs it would change the outputs.
-const OWN_SETTINGS =
-  /^(?:AUTH_|APP_CLIENT_|API_BASE_URL$|API_ALLOWED_ORIGINS$|USER_POOL_ID$|PASSWORD$|ACCESS_TOKEN|REFRESH_TOKEN$|AUTHENTICATED_AT$|FORCE_COLOR$)/;
-
 export interface RunOptions {
   /** Write outputs and counts back into the file when nothing is wrong. Default `false`. */
   update?: boolean;
@@ -27,24 +23,12 @@ export interface RunOptions {
   further?: (cell: CodeCell, index: number) => readonly CodeCell[];
 }
 
-/** Something to repair, without secrets. */
-export interface Problem {
-  message: string;
-  /** Number of the code cell, as in `[3]`. */
-  cell?: number;
-  source?: string;
-  /** The outputs of this run. */
-  output?: string;
-}
-
 export interface NotebookReport {
   name: string;
-  /** Code cells in the notebook. */
-  cells: number;
-  ms: number;
-  problems: Problem[];
+  /** What to repair, without secrets. */
+  problems: string[];
   /** Whether the file was rewritten. */
-  updated: boolean;
+  isUpdated: boolean;
   results: ReadonlyMap<CodeCell, CellResult>;
 }
 
@@ -58,66 +42,64 @@ export async function runNotebook(
   path: string,
   options: RunOptions = {},
 ): Promise<NotebookReport> {
-  const started = performance.now();
   const committed = await readNotebook(path);
-  const cells = codeCells(committed);
-  const further = ({ number, cell }: NumberedCodeCell) =>
-    options.further?.(cell, committed.cells.indexOf(cell)).map((cell) => ({ number, cell })) ?? [];
   const { results, problems } = await runCells(
-    cells.flatMap((each) => [each, ...further(each)]),
+    codeCells(committed).flatMap(({ number, cell }) => {
+      const further = options.further?.(cell, committed.cells.indexOf(cell)) ?? [];
+      return [cell, ...further].map((cell) => ({ number, cell }));
+    }),
     path,
   );
   const shown = withResults(committed, results);
   const update = options.update === true && problems.length === 0;
   const file = update ? keepUnstable(committed, shown) : committed;
-
   if (!update) {
-    const compared = cells.filter(({ number }) => problems.every(({ cell }) => cell !== number));
-    problems.push(...compared.flatMap((cell) => differences(cell, results.get(cell.cell))));
+    problems.push(...codeCells(committed).flatMap((each) => differences(each, results)));
   }
   if ((file.metadata.kernelspec as { name?: string } | undefined)?.name !== "deno") {
-    problems.push({ message: "metadata: kernelspec is not deno, so Jupyter would start another" });
+    problems.push("metadata: kernelspec is not deno, so Jupyter would start another");
   }
-  const secrets = new Set([file, shown].flatMap(scanForSecrets));
-  problems.push(...[...secrets].map((message) => ({ message })));
+  problems.push(...new Set([file, shown].flatMap(scanForSecrets)));
 
   const text = await Deno.readTextFile(path);
   const newText = update && problems.length === 0 ? await formatNotebook(file) : text;
-  const updated = newText !== text;
-  if (updated) await Deno.writeTextFile(path, newText);
-  const ms = performance.now() - started;
-  return { name: basename(path), cells: cells.length, ms, problems, updated, results };
+  const isUpdated = newText !== text;
+  if (isUpdated) await Deno.writeTextFile(path, newText);
+  return { name: basename(path), problems, isUpdated, results };
 }
 
 /** Runs cells one after the other on a kernel in the folder of `path`. The first failure ends the run. */
 async function runCells(
   cells: readonly NumberedCodeCell[],
   path: string,
-): Promise<{ results: Map<CodeCell, CellResult>; problems: Problem[] }> {
+): Promise<{ results: Map<CodeCell, CellResult>; problems: string[] }> {
   const results = new Map<CodeCell, CellResult>();
-  await using kernel = await startKernel({
-    cwd: dirname(resolve(path)),
-    clearEnv: true,
-    env: kernelEnvironment(),
-  });
-  for (const numbered of cells) {
-    const { cell } = numbered;
-    const result = await kernel.execute(cell.source).catch(String);
-    if (typeof result === "string") return { results, problems: [problemOf(numbered, result)] };
-    results.set(cell, result);
+  await using kernel = await startKernel({ cwd: dirname(resolve(path)) });
+  for (const { number, cell } of cells) {
+    const result = await kernel.execute(cell.source);
     const mayFail = hasTag(cell, "raises-exception");
-    if (mayFail === (result.status === "error")) continue;
+    if (mayFail === (result.status === "error")) {
+      results.set(cell, result);
+      continue;
+    }
     const message = mayFail ? "is tagged raises-exception and did not fail" : failureOf(result);
-    return { results, problems: [problemOf(numbered, message, result)] };
+    return { results, problems: [`cell [${number}] ${message}\n${hideSecrets(cell.source)}`] };
   }
   return { results, problems: [] };
 }
 
-function differences(numbered: NumberedCodeCell, result: CellResult | undefined): Problem[] {
-  if (result === undefined) return [];
-  const unstable = hasTag(numbered.cell, UNSTABLE);
-  return compareOutputs(numbered.cell.outputs, result.outputs, { unstable })
-    .map((message) => problemOf(numbered, message, result));
+function differences(
+  { number, cell }: NumberedCodeCell,
+  results: ReadonlyMap<CodeCell, CellResult>,
+): string[] {
+  const outputs = results.get(cell)?.outputs;
+  const isUnstable = hasTag(cell, UNSTABLE);
+  if (outputs === undefined || isSame(cell.outputs, outputs, isUnstable)) return [];
+  const tag = isUnstable ? "" : `, or tag the cell ${UNSTABLE} if only amounts differ`;
+  return [
+    `cell [${number}] shows something else; run with --update if that is meant${tag}\n` +
+    `the file has:\n${describeOutputs(cell.outputs)}\nnow:\n${describeOutputs(outputs)}`,
+  ];
 }
 
 /**
@@ -150,7 +132,7 @@ function keepUnstable(committed: Notebook, shown: Notebook): Notebook {
   for (const [index, { number, cell }] of codeCells(kept).entries()) {
     const old = withoutRemoved(before[index]?.cell.outputs ?? []);
     if (!hasTag(cell, UNSTABLE)) continue;
-    if (compareOutputs(old, cell.outputs, { unstable: true }).length > 0) return shown;
+    if (!isSame(old, cell.outputs, true)) return shown;
     cell.outputs = old.map((output) =>
       output.output_type === "execute_result" ? { ...output, execution_count: number } : output
     );
@@ -174,24 +156,9 @@ async function formatNotebook(notebook: Notebook): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-function problemOf(
-  { number, cell }: NumberedCodeCell,
-  message: string,
-  result?: CellResult,
-): Problem {
-  const problem = { cell: number, source: hideSecrets(cell.source), message: hideSecrets(message) };
-  return result ? { ...problem, output: describeOutputs(result.outputs) } : problem;
-}
-
-function failureOf(result: CellResult): string {
-  const error = `failed with ${result.ename ?? "Error"}: ${result.evalue ?? ""}`;
-  return result.traceback?.length
+function failureOf({ ename, evalue, traceback = [] }: CellResult): string {
+  const error = `failed with ${ename}: ${hideSecrets(evalue ?? "")}`;
+  return traceback.length > 0
     ? error
     : `${error}; it may not parse, or an import failed: run its code with deno run`;
-}
-
-function kernelEnvironment(): Record<string, string> {
-  const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !OWN_SETTINGS.test(name));
-  // Without NO_COLOR, plain text contains escape codes for colors.
-  return { ...Object.fromEntries(kept), PATH: searchPath(true), NO_COLOR: "1" };
 }

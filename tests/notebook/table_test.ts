@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import * as aq from "arquero";
 import { table } from "../../src/notebook/mod.ts";
-import { tableBundle } from "../../src/notebook/table.ts";
+import { tableBundle, type TableOptions } from "../../src/notebook/table.ts";
 import { inFolder, runScript } from "../support/child_deno.ts";
 
 const text = (...args: Parameters<typeof tableBundle>) => tableBundle(...args)["text/plain"];
@@ -87,55 +87,51 @@ Deno.test("table() shows the first rows and the number of all rows", () => {
   assertEquals(cellsOf(html(many, { rows: Infinity })).length, 8761);
 });
 
-Deno.test('table() numbers the columns of lists, and names the column of single values "value"', () => {
-  assertEquals(cellsOf(html([[1, "a"], [2]])), [["0", "1"], ["1", "a"], ["2", ""]]);
-  const named = html([["a", 1, 2]], { columns: ["t", "v", "v"] });
-  assertEquals(cellsOf(named), [["t", "v", "v"], ["a", "1", "2"]]);
-  assertEquals(text([], { columns: ["a", "b"] }), "a  b\n-  -\n0 rows, 2 columns");
-  assertEquals(cellsOf(html(["a", null, "b"])), [["value"], ["a"], ["null"], ["b"]]);
+const DATES = {
+  time: new Date(Date.UTC(2025, 6, 7, 10)),
+  exact: new Date(5),
+  never: new Date(NaN),
+};
+const OTHERS = {
+  third: 1 / 3,
+  flag: false,
+  nested: { list: [1, "a"] },
+  duration: { toString: () => "P1D" },
+};
+
+const CELLS: [what: string, rows: object, options: TableOptions, cells: string[][]][] = [
+  ["lists", [[1, "a"], [2]], {}, [["0", "1"], ["1", "a"], ["2", ""]]],
+  ["named", [["a", 1, 2]], { columns: ["t", "v", "v"] }, [["t", "v", "v"], ["a", "1", "2"]]],
+  ["single values", ["a", null, "b"], {}, [["value"], ["a"], ["null"], ["b"]]],
+  // The numbers of a column have the same number of decimals.
+  ["numbers", [29.2, 27, NaN, 12n], {}, [["value"], ["29.2"], ["27.0"], ["NaN"], ["12"]]],
+  ["a rounded sum", [0.1 + 0.2], {}, [["value"], ["0.3"]]],
+  ["gaps", [{ a: 1 }, { b: null, a: 2 }, {}], {}, [["a", "b"], ["1", ""], ["2", "null"], ["", ""]]],
+  ["some columns", STATIONS, { columns: ["elevationM"] }, [["elevationM"], ["6"], ["2074"]]],
+  ["dates", [DATES], {}, [
+    ["time", "exact", "never"],
+    ["2025-07-07T10:00:00Z", "1970-01-01T00:00:00.005Z", "Invalid Date"],
+  ]],
+  ["others", [OTHERS], {}, [
+    ["third", "flag", "nested", "duration"],
+    ["0.333333", "false", "{ list: [ 1, &quot;a&quot; ] }", "P1D"],
+  ]],
+];
+
+Deno.test("table() shows lists, numbers, dates, objects and missing values as readable text", () => {
+  for (const [what, rows, options, cells] of CELLS) {
+    assertEquals(cellsOf(html(rows, options)), cells, what);
+  }
 });
 
-Deno.test("table() shows the numbers of a column with the same number of decimals", () => {
-  const column = cellsOf(html([29.2, 27, null, 0.1 + 0.2, NaN, 12n])).slice(1);
-  assertEquals(column.flat(), ["29.2", "27.0", "null", "0.3", "NaN", "12"]);
-  assertEquals(text([10.25, 9]).split("\n").slice(2, 4), ["10.25", " 9.00"]);
-});
-
-Deno.test("table() leaves a cell empty if a row lacks the column", () => {
-  const rows = [{ a: 1 }, { b: null, a: 2 }, {}];
-  assertEquals(cellsOf(html(rows)), [["a", "b"], ["1", ""], ["2", "null"], ["", ""]]);
-});
-
-Deno.test("table() shows the requested columns below the caption", () => {
+Deno.test("table() shows caption and counts, and aligns numbers in plain text", () => {
   const options = { columns: ["elevationM"], caption: "Heights <m>" };
   const markup = html(STATIONS, options);
-  assertEquals(cellsOf(markup), [["elevationM"], ["6"], ["2074"]]);
   assertStringIncludes(markup, ">Heights &lt;m&gt;</div>");
   assertStringIncludes(markup, ">2 rows, 1 of 2 columns<");
   assertMatch(text(STATIONS, options), /^Heights <m>\nelevationM\n/);
-});
-
-Deno.test("table() shows dates, numbers and objects as readable text", () => {
-  const row = {
-    time: new Date(Date.UTC(2025, 6, 7, 10)),
-    exact: new Date(5),
-    never: new Date(NaN),
-    big: 12n,
-    third: 1 / 3,
-    flag: false,
-    nested: { list: [1, "a"] },
-    duration: { toString: () => "P1D" },
-  };
-  assertEquals(cellsOf(html([row]))[1], [
-    "2025-07-07T10:00:00Z",
-    "1970-01-01T00:00:00.005Z",
-    "Invalid Date",
-    "12",
-    "0.333333",
-    "false",
-    "{ list: [ 1, &quot;a&quot; ] }",
-    "P1D",
-  ]);
+  assertEquals(text([], { columns: ["a", "b"] }), "a  b\n-  -\n0 rows, 2 columns");
+  assertEquals(text([10.25, 9]).split("\n").slice(2, 4), ["10.25", " 9.00"]);
 });
 
 Deno.test("table() shows markup and control characters of the data as text", () => {
@@ -179,33 +175,6 @@ Deno.test("table() refuses wrong values and options, and says what to do", () =>
     assertThrows(() => table(given as object, options), TypeError, why, what);
   }
 });
-
-Deno.test("check() lists the names of the exercises if the given name is misspelled", () =>
-  inFolder(async (cwd) => {
-    const exercises = import.meta.resolve("../../notebooks/exercises/00.ts");
-    const script = `
-    import { check } from "${exercises}";
-    await check("warmst", 1);
-    await check("toString", undefined);
-    await check("warmest", undefined);`;
-    const { code, stdout, stderr } = await runScript(script, { cwd, flags: ["--no-check"] });
-    assertEquals([code, stderr], [0, ""]);
-    assertMatch(
-      stdout,
-      /^✗ There is no exercise "warmst" .*\bwarmest\b[^]*"toString"[^]*… Your turn/,
-    );
-  }));
-
-Deno.test("check() of an exercise gives a hint only after an attempt", () =>
-  inFolder(async (cwd) => {
-    const exercises = import.meta.resolve("../../notebooks/exercises/00.ts");
-    const script = `
-    import { check } from "${exercises}";
-    await check("warmest", undefined);
-    await check("warmest", "Monday");`;
-    const { stdout } = await runScript(script, { cwd, flags: ["--no-check"] });
-    assertMatch(stdout, /^… Your turn(?![^✗]*toSorted)[^✗]*✗ Not yet[^]*toSorted/);
-  }));
 
 Deno.test("table() and show() print text in a script", () =>
   inFolder(async (cwd) => {

@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
+import { cardHtml } from "../../../src/show/card.ts";
 import { chromiumTest, openPage } from "../../support/browser.ts";
 import { repeatedPart } from "../../support/canaries.ts";
 import { assertReadable } from "../../support/contrast.ts";
 import { jupyterHome } from "../../support/jupyter.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";
-import { code, notebookOf } from "../kernel/notebook_builders.ts";
+import { code, notebookOf, value } from "../kernel/notebook_builders.ts";
 import { readNotebook, writeNotebook } from "../kernel/notebook.ts";
 import { listNotebooks } from "../kernel/run_notebooks.ts";
 import { LabPage, noJupyterLab, startJupyterLab } from "./jupyterlab.ts";
@@ -16,6 +17,20 @@ const MISFITS = `[...document.querySelectorAll(".jp-NotebookPanel .jp-OutputArea
   .filter((place) => place.scrollWidth > place.clientWidth ||
     [...place.querySelectorAll("img")].some(({ complete, naturalWidth }) => !complete || !naturalWidth))
   .map((place) => place.innerText)`;
+
+/** A card as a saved notebook contains it. JupyterLab removes some of its styles. */
+const CARD = cardHtml({
+  tone: "good",
+  title: "Ready",
+  rows: [{ name: "app client", value: "client-1" }],
+});
+
+/** The rows of cards whose name touches the value. */
+const TOUCHING =
+  `[...document.querySelectorAll(".jp-NotebookPanel [role=group] tr")].filter((row) => {
+  const [name, value] = ["span", "td"].map((part) => row.querySelector(part).getBoundingClientRect());
+  return value.top < name.bottom && value.left < name.right + 4;
+}).map((row) => row.innerText)`;
 
 chromiumTest(
   "JupyterLab masks the prompts of login(), and every output of the notebooks fits and is readable",
@@ -28,10 +43,9 @@ chromiumTest(
     const path = `${home.folder}/all.ipynb`;
     const saved = await Promise.all((await listNotebooks()).map(readNotebook));
     const cells = saved.flatMap(({ cells }) => cells);
-    await writeNotebook(
-      path,
-      notebookOf(code(importing("login")), code("await login()"), ...cells),
-    );
+    const card = code("status()", [value({ "text/plain": "", "text/html": CARD })]);
+    const session = [code(importing("login")), code("await login()")];
+    await writeNotebook(path, notebookOf(...session, card, ...cells));
     const variables = settingsEnvironment(sandbox.settings, "USERNAME", "PASSWORD");
     await using server = await startJupyterLab(home, variables);
     const { page, problems } = await openPage(browser);
@@ -57,6 +71,7 @@ chromiumTest(
       }
       assertEquals(await page.evaluate(MISFITS), [], theme);
     }
+    assertEquals(await page.evaluate(TOUCHING), []);
 
     await lab.save();
     const { ACCESS_TOKEN = "", REFRESH_TOKEN = "" } = linesOf(`${home.folder}/.env`);

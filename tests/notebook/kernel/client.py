@@ -170,7 +170,9 @@ async def main(command):
         ended = asyncio.create_task(until_ended())
         try:
             starting = asyncio.create_task(session.start())
-            await asyncio.wait([starting, ended], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                [starting, ended], timeout=60, return_when=asyncio.FIRST_COMPLETED
+            )
             if starting.done():
                 starting.result()
                 reading = asyncio.create_task(orders(session))

@@ -1,8 +1,8 @@
 /** Runs cells on a real Deno kernel, as a front end does, with Python's jupyter_client: `client.py`. */
-import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Output } from "./notebook.ts";
+import { neededVariables } from "../../support/child_deno.ts";
 import { type Lack, notInstalled, pythonWith, testNeeding } from "../../support/needs.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
@@ -26,12 +26,8 @@ export function kernelTest(name: string, fn: (t: Deno.TestContext) => Promise<vo
 export interface KernelOptions {
   /** The working folder: that of the notebook. Its nearest `deno.json` applies. */
   readonly cwd: string;
-  /** Variables to add to this process's environment. */
+  /** Further environment variables. */
   readonly env?: Record<string, string>;
-  /** Start from an empty environment instead. Default `false`. */
-  readonly clearEnv?: boolean;
-  /** Whether the search path contains the command `platform-auth`. Default `true`. */
-  readonly hasCommand?: boolean;
 }
 
 export interface ExecuteOptions {
@@ -56,7 +52,6 @@ export interface CellResult {
   /** Late output of this cell, sent while another one runs, is added here. */
   readonly outputs: Output[];
   readonly inputs: readonly InputRequest[];
-  readonly executionCount: number | null;
   readonly ename?: string;
   readonly evalue?: string;
   readonly traceback?: string[];
@@ -74,29 +69,29 @@ interface Cell {
   readonly result: PromiseWithResolvers<CellResult>;
 }
 
-/** A folder with a file `platform-auth`. */
+/** A folder with a file `platform-auth`. Errors name the command only where it is installed. */
 const COMMAND = fileURLToPath(import.meta.resolve("./bin"));
 
-/** The search path of a kernel. Errors name the command only where it is installed. */
-export function searchPath(hasCommand: boolean): string {
-  const folders = (Deno.env.get("PATH") ?? "").split(delimiter)
-    .filter((folder) => !existsSync(`${folder}/platform-auth`));
-  return [...(hasCommand ? [COMMAND] : []), ...folders].join(delimiter);
-}
+const START_ATTEMPTS = 3;
 
-/** Starts a kernel and waits until its messages arrive. */
+/**
+ * Starts a kernel and waits until its messages arrive. Another program may take a port between the
+ * client's choice and the kernel's start, and then another kernel is started.
+ */
 export async function startKernel(options: KernelOptions): Promise<Kernel> {
-  const kernel = new Kernel(options);
-  try {
-    await kernel.ready;
-  } catch (error) {
-    await kernel.close();
-    throw error;
+  for (let attempt = 1;; attempt++) {
+    const kernel = new Kernel(options);
+    try {
+      await kernel.ready;
+      return kernel;
+    } catch (error) {
+      await kernel[Symbol.asyncDispose]();
+      if (attempt === START_ATTEMPTS) throw error;
+    }
   }
-  return kernel;
 }
 
-/** A running kernel. Close it, or declare it with `await using`. */
+/** A running kernel. Declare it with `await using`. */
 export class Kernel implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #orders: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -104,15 +99,16 @@ export class Kernel implements AsyncDisposable {
   readonly #started = Promise.withResolvers<void>();
   readonly #cells: Cell[] = [];
   #error: unknown;
-  #closing: Promise<void> | undefined;
 
-  constructor({ cwd, env = {}, clearEnv = false, hasCommand = true }: KernelOptions) {
+  constructor({ cwd, env = {} }: KernelOptions) {
+    const needed = neededVariables();
     const kernel = [Deno.execPath(), "jupyter", "--kernel", "--conn"];
     this.#child = new Deno.Command(PYTHON, {
       args: [CLIENT, ...kernel],
       cwd,
-      env: clearEnv ? env : { PATH: searchPath(hasCommand), ...env },
-      clearEnv,
+      // Without NO_COLOR, plain text contains escape codes for colors.
+      env: { ...needed, PATH: `${COMMAND}${delimiter}${needed.PATH}`, NO_COLOR: "1", ...env },
+      clearEnv: true,
       stdin: "piped",
       stdout: "piped",
       stderr: "null",
@@ -143,16 +139,8 @@ export class Kernel implements AsyncDisposable {
     this.#order({ interrupt: true });
   }
 
-  /** Ends the kernel. May be called twice. */
-  close(): Promise<void> {
-    return this.#closing ??= this.#close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
+  /** Ends the kernel. */
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#orders.close().catch(() => {});
     await this.#events;
     await this.#child.status;
@@ -174,10 +162,9 @@ export class Kernel implements AsyncDisposable {
       if (event.outputs) cell?.outputs.splice(0, Infinity, ...event.outputs);
       if (event.input && cell) this.#answer(cell, event.input);
       if (event.reply && cell) {
-        const { outputs, inputs } = cell;
-        const { status, execution_count: executionCount, ename, evalue, traceback } = event.reply;
+        const { status, ename, evalue, traceback } = event.reply;
         const failure = status === "error" && { ename, evalue, traceback };
-        cell.result.resolve({ status, outputs, inputs, executionCount, ...failure });
+        cell.result.resolve({ status, outputs: cell.outputs, inputs: cell.inputs, ...failure });
       }
     }
     this.#error = new KernelDiedError(`The kernel died (${how})`);

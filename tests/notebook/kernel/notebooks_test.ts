@@ -11,26 +11,10 @@ import { type CodeCell, codeCells, readNotebook } from "./notebook.ts";
 import { runNotebook } from "./run_notebook.ts";
 import { formatReport, listNotebooks } from "./run_notebooks.ts";
 
+const NOTEBOOKS = new URL("../../../notebooks/", import.meta.url);
 const MOST_COLUMNS = 85;
 const SANDBOX_ONLY = "// sandbox only";
 
-/** Why a cell is hard to read, or why its value may be lost (explained in src/notebook/show.ts). */
-function layoutProblems({ source, outputs }: CodeCell, isSandboxOnly = false): string[] {
-  const problems: string[] = [];
-  const widest = Math.max(...source.split("\n").map((line) => line.length));
-  if (widest > MOST_COLUMNS) problems.push(`has a line of ${widest} characters`);
-  for (const output of outputs) {
-    if (output.output_type === "stream") problems.push("prints; use show()");
-    if (output.output_type === "execute_result") problems.push("shows a value without show()");
-  }
-  const isMarked = isSandboxOnly || source.startsWith(`${SANDBOX_ONLY}\n`);
-  if (!isMarked && /\b(sandbox|clock)\b/.test(source)) {
-    problems.push("is not marked as sandbox only");
-  }
-  return problems;
-}
-
-const TURN = "// Your turn";
 const ANSWER = /(?<==>? )undefined\b/;
 
 /** An answer to an exercise, and the words that its cell must show. */
@@ -65,20 +49,18 @@ function stepsOf(
 }
 
 /** The text without the line breaks that fit it to the width of a cell. */
-function unwrapped(text: string): string {
-  return text.replace(/\s+/g, " ");
-}
-
-const FOLDER = new URL("../../../notebooks/exercises/", import.meta.url);
+const unwrapped = (text: string): string => text.replace(/\s+/g, " ");
 
 /** Runs a notebook with all answers to its exercises. */
 async function runWithAnswers(path: string) {
-  const { exercises } = await import(new URL(`${basename(path).slice(0, 2)}.ts`, FOLDER).href);
+  const { exercises } = await import(
+    new URL(`exercises/${basename(path).slice(0, 2)}.ts`, NOTEBOOKS).href
+  );
   const { cells } = await readNotebook(path);
   const steps: Step[] = [];
   const report = await runNotebook(path, {
     further(cell, index) {
-      if (!cell.source.startsWith(TURN)) return [];
+      if (!cell.source.startsWith("// Your turn")) return [];
       const own = stepsOf(cell, cells[index + 1]?.source ?? "", exercises);
       steps.push(...own);
       return own.map(({ cell }) => cell);
@@ -111,22 +93,28 @@ Deno.test("the README lists every notebook", async () => {
 Deno.test("every notebook has short lines and shows values with show()", async () => {
   const problems: string[] = [];
   for (const path of await listNotebooks()) {
-    const name = basename(path);
     const cells = codeCells(await readNotebook(path));
     const isSandboxOnly = cells[0]?.cell.source.startsWith(`${SANDBOX_ONLY}: the whole notebook\n`);
-    for (const { number, cell } of cells) {
-      problems.push(
-        ...layoutProblems(cell, isSandboxOnly).map((it) => `${name} [${number}] ${it}`),
-      );
+    for (const { number, cell: { source, outputs } } of cells) {
+      const at = `${basename(path)} [${number}]`;
+      if (source.split("\n").some((line) => line.length > MOST_COLUMNS)) {
+        problems.push(`${at} has a long line`);
+      }
+      // nbconvert may lose a value that is not shown with show().
+      if (outputs.some(({ output_type }) => /stream|execute_result/.test(output_type))) {
+        problems.push(`${at} shows something without show()`);
+      }
+      const isMarked = isSandboxOnly || source.startsWith(`${SANDBOX_ONLY}\n`);
+      if (!isMarked && /\b(sandbox|clock)\b/.test(source)) {
+        problems.push(`${at} is not marked as sandbox only`);
+      }
     }
   }
   assertEquals(problems, []);
 });
 
 Deno.test("in notebook 05, the cell above each exercise shows the problem to identify", async () => {
-  const { cells } = await readNotebook(
-    new URL("../../../notebooks/05_when_it_fails.ipynb", import.meta.url),
-  );
+  const { cells } = await readNotebook(new URL("05_when_it_fails.ipynb", NOTEBOOKS));
   const found = cells.flatMap((cell, index) => {
     if (!cell.source.includes("Replace undefined with a code or the name of a check.")) return [];
     const [above, , below] = cells.slice(index - 1);
@@ -142,12 +130,9 @@ testNeeding(
   lackOfPrograms("python3"),
   "the Python lines of notebook 02 compute SECRET_HASH",
   async () => {
-    const { cells } = await readNotebook(
-      new URL("../../../notebooks/02_login.ipynb", import.meta.url),
-    );
-    const [, lines = ""] =
-      /```python\n([^]*?)```/.exec(cells.map(({ source }) => source).join("\n")) ??
-        [];
+    const { cells } = await readNotebook(new URL("02_login.ipynb", NOTEBOOKS));
+    const text = cells.map(({ source }) => source).join("\n");
+    const [, lines = ""] = /```python\n([^]*?)```/.exec(text) ?? [];
     const values = ["Ada Ö", "client", "secret"] as const;
     const [username, clientId, clientSecret] = values.map((value) => JSON.stringify(value));
     const script = `import base64, hmac

@@ -2,7 +2,7 @@
 
 import { basename, dirname, resolve } from "node:path";
 import { describeOutputs, isSame } from "./compare_outputs.ts";
-import { type CellResult, PYTHON, searchPath, startKernel } from "./kernel.ts";
+import { type CellResult, PYTHON, startKernel } from "./kernel.ts";
 import {
   type CodeCell,
   codeCells,
@@ -15,10 +15,6 @@ import {
 import { hideSecrets, scanForSecrets } from "./scan_for_secrets.ts";
 
 const UNSTABLE = "unstable-output";
-
-// The settings of the person who runs it would change the outputs.
-const OWN_SETTINGS =
-  /^(?:AUTH_|APP_CLIENT_|API_BASE_URL$|API_ALLOWED_ORIGINS$|USER_POOL_ID$|PASSWORD$|ACCESS_TOKEN|REFRESH_TOKEN$|AUTHENTICATED_AT$|FORCE_COLOR$)/;
 
 export interface RunOptions {
   /** Write outputs and counts back into the file when nothing is wrong. Default `false`. */
@@ -78,11 +74,7 @@ async function runCells(
   path: string,
 ): Promise<{ results: Map<CodeCell, CellResult>; problems: string[] }> {
   const results = new Map<CodeCell, CellResult>();
-  await using kernel = await startKernel({
-    cwd: dirname(resolve(path)),
-    clearEnv: true,
-    env: kernelEnvironment(),
-  });
+  await using kernel = await startKernel({ cwd: dirname(resolve(path)) });
   for (const { number, cell } of cells) {
     const result = await kernel.execute(cell.source);
     const mayFail = hasTag(cell, "raises-exception");
@@ -169,10 +161,4 @@ function failureOf({ ename, evalue, traceback = [] }: CellResult): string {
   return traceback.length > 0
     ? error
     : `${error}; it may not parse, or an import failed: run its code with deno run`;
-}
-
-function kernelEnvironment(): Record<string, string> {
-  const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !OWN_SETTINGS.test(name));
-  // Without NO_COLOR, plain text contains escape codes for colors.
-  return { ...Object.fromEntries(kept), PATH: searchPath(true), NO_COLOR: "1" };
 }

@@ -279,6 +279,21 @@ test(
   },
 );
 
+let reported = 0;
+const waitsForReports: Api = async (path) => {
+  while (reported < Number(path.slice(1))) await later();
+  return text(path);
+};
+test(
+  "downloadAll() reports its progress while the next file takes long",
+  waitsForReports,
+  async (world) => {
+    const onProgress = ({ files }: DownloadsProgress) => void (reported = files);
+    const { counts } = await world.all(world.items(4), { concurrency: 1, onProgress });
+    assertEquals([counts.saved, reported], [4, 4]);
+  },
+);
+
 test("downloadAll() rejects a wrong argument before it sends anything", text, async (world) => {
   const loose = world.session.downloadAll as (...values: unknown[]) => Promise<unknown>;
   const [item] = world.items(1);

@@ -329,6 +329,7 @@ Deno.test("fetchJson() rejects a wrong argument", async () => {
     [[5], /must be a string, a URL or a Request, not number/],
     [["/x", new Headers()], /must be a plain object/],
     [["/x", { retries: -1 }], /zero or more/],
+    [["/x", { retries: "1" }], /takes number as "retries"/],
     [["/x", { idleTimeoutMs: NaN }], /idleTimeoutMs must be zero or more milliseconds/],
   ];
   for (const [values, message] of wrong) {

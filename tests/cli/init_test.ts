@@ -261,6 +261,7 @@ terminalTest(
         ["Base address", "\r"],
       ]);
       assertEquals([seen.sane, seen.left], [true, 0], seen.screen);
+      assertEquals(seen.screen.match(/For .*:\s+.*:/g)?.length, 1, "only a secret has a receiver");
       assertMatch(seen.screen, /API_BASE_URL is not set yet/);
       assertEquals(settingsIn(desk), {
         AUTH_URL,

@@ -79,13 +79,6 @@ for (const [name, calls] of Object.entries(WRONG)) {
   });
 }
 
-Deno.test('the error of login("name", "password") says that login() takes an object', async () => {
-  await using world = portless();
-  const loose = world.session.login as (...values: Anything[]) => Promise<unknown>;
-  const { message } = await rejection(loose("ada", password));
-  assertEquals(message, "login() takes an options object, not string");
-});
-
 Deno.test("the error for an unknown option suggests a similar one, but hides a possible secret", () => {
   const refused = (options: Anything) => assertThrows(() => mod.createSession(options), TypeError);
   const named = [

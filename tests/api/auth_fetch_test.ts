@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import { serveLocal } from "../support/local_server.ts";
 import { portless, rejection, signedIn, statusOf } from "../support/portless.ts";
+import { signedInAt } from "./on_port.ts";
 
 const URL_OF_API = "https://api.sandbox.example/v1/uploads";
 
@@ -97,11 +98,19 @@ for (const [what, body] of bodies) {
 }
 
 const MIB = 1024 * 1024;
-const streams: [what: string, size: number, requests: number][] = [
-  ["sends a Request with a stream again", 3 * MIB, 2],
-  ["does not send a Request with a stream of more than 64 MiB again", 65 * MIB, 1],
+const asRequest = (body: BodyInit) => [new Request(URL_OF_API, { method: "POST", body })] as const;
+const asOption = (body: BodyInit) => [URL_OF_API, { method: "POST", body }] as const;
+const streams: [
+  what: string,
+  typeof asRequest | typeof asOption,
+  size: number,
+  requests: number,
+][] = [
+  ["sends a Request with a stream again", asRequest, 3 * MIB, 2],
+  ["does not send a Request with a stream of more than 64 MiB again", asRequest, 65 * MIB, 1],
+  ["does not send a stream in the options again", asOption, 1, 1],
 ];
-for (const [what, size, requests] of streams) {
+for (const [what, given, size, requests] of streams) {
   Deno.test(`authFetch() ${what} after a 401`, async () => {
     const sizes: number[] = [];
     await using world = await signedIn({
@@ -110,10 +119,9 @@ for (const [what, size, requests] of streams) {
         return new Response("", { status: 401 });
       },
     });
-    const body = ReadableStream.from([new Uint8Array(size)]);
-    const request = new Request(URL_OF_API, { method: "POST", body });
-    assertEquals((await world.session.authFetch(request)).status, 401);
-    assertEquals(sizes, Array(requests).fill(size));
+    const [input, init] = given(ReadableStream.from([new Uint8Array(size)]));
+    assertEquals((await world.session.authFetch(input, init)).status, 401);
+    assertEquals([sizes, world.refreshes()], [Array(requests).fill(size), requests - 1]);
   });
 }
 
@@ -124,10 +132,7 @@ Deno.test("authFetch() sends the body of a Request with its length, even after a
     await request.text();
     return new Response("", { status: lengths.length === 1 ? 401 : 201 });
   });
-  await using world = await signedIn({
-    session: { apiBaseUrl: server.origin },
-    api: (request) => fetch(request),
-  });
+  await using world = await signedInAt(server.origin);
   const request = new Request(`${server.origin}/x`, { method: "POST", body: "four" });
   assertEquals(await statusOf(world.session.authFetch(request)), 201);
   assertEquals([lengths, request.bodyUsed], [["4", "4"], true]);
@@ -140,15 +145,6 @@ Deno.test("authFetch() rejects an object as the body and suggests JSON.stringify
     assertEquals([error.name, world.called.length], ["TypeError", 0]);
     assertMatch(error.message, /body: JSON\.stringify/);
   }
-});
-
-Deno.test("authFetch() does not send a stream again after a 401", async () => {
-  await using world = await signedIn();
-  world.sandbox.expireAccessTokens();
-  const body = ReadableStream.from([BYTES]);
-  const answer = await world.session.authFetch("/v1/uploads", { method: "POST", body });
-  assertEquals([answer.status, (await answer.json()).error], [401, "invalid_token"]);
-  assertEquals([world.refreshes(), world.called.length], [0, 1]);
 });
 
 Deno.test("authFetch() returns a 403 or a 429 unchanged after a single request", async () => {
@@ -246,10 +242,22 @@ Deno.test("the error for a header that cannot be sent does not quote the header"
   assertEquals(world.called, []);
 });
 
+/** An API that rejects every token at one path. */
+const closedPath = ({ url }: Request) =>
+  new Response("", { status: url.endsWith("/closed") ? 401 : 200 });
+
+Deno.test("a path that rejects every token causes one refresh in 30 seconds, even if other paths work", async () => {
+  await using world = await signedIn({ api: closedPath });
+  for (const refreshes of [1, 1, 2]) {
+    assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
+    assertEquals((await world.session.authFetch("/v1/open")).status, 200);
+    assertEquals(world.refreshes(), refreshes);
+    world.clock.advance(16);
+  }
+});
+
 Deno.test("a session keeps its access token after a refused refresh if the API accepted it in the latest call", async () => {
-  await using world = await signedIn({
-    api: ({ url }) => new Response("", { status: url.endsWith("/closed") ? 401 : 200 }),
-  });
+  await using world = await signedIn({ api: closedPath });
   world.sandbox.failures.push({ at: "token", status: 503 });
   assertEquals((await world.session.authFetch("/v1/closed")).status, 401);
   assertEquals((await world.session.authFetch("/v1/open")).status, 200);
@@ -306,10 +314,7 @@ Deno.test("the caller's signal ends the reading of a body that stops arriving", 
   const begun = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
   await using server = serveLocal(begun);
-  await using world = await signedIn({
-    session: { apiBaseUrl: server.origin },
-    api: (request) => fetch(request),
-  });
+  await using world = await signedInAt(server.origin);
   const own = new AbortController();
   const response = await world.session.authFetch("/v1/whoami", { signal: own.signal });
   own.abort(new Error("enough"));

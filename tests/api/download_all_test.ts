@@ -38,7 +38,7 @@ function inBatchWorld(api: Api, use: (world: BatchWorld) => Promise<void>): Prom
 }
 
 function test(name: string, api: Api, use: (world: BatchWorld) => Promise<void>): void {
-  Deno.test(name, () => inBatchWorld(api, use));
+  Deno.test({ name, timeout: 60_000, fn: () => inBatchWorld(api, use) });
 }
 
 const text = (path: string) => new Response(`text of ${path}`);
@@ -118,38 +118,48 @@ test(
   },
 );
 
-const refusing: Api = (_, count) => new Response("x", { status: count > 6 ? 401 : 200 });
-test("downloadAll() stops if the session has ended", refusing, async (world) => {
-  world.sandbox.revokeRefreshTokens();
-  const error = await rejection(world.all(world.items(100)));
-  assertEquals([error.name, error.code], ["SessionExpiredError", "REFRESH_REJECTED"]);
-  // At most six successful requests, plus one for each of the eight files that may be open.
-  assert(world.asked.length <= 14, `${world.asked.length}`);
-  assertEquals(namesIn(world.folder).some((name) => name.endsWith(".part")), false);
-});
-
 const unreachable = () => {
   throw new TypeError("connection refused");
 };
-test(
-  "downloadAll() stops if the API cannot be reached from the start",
-  unreachable,
-  async (world) => {
-    const error = await rejection(world.all(world.items(100)));
-    assertMatch(error.message, /Cannot reach .*the connection was refused/);
-    // At most three attempts for each of four files, plus the requests already in flight.
-    assert(world.asked.length <= 16, `${world.asked.length}`);
-  },
-);
+const busy = (status: number) => new Response("", { status, headers: { "retry-after": "301" } });
 
-test(
-  "downloadAll() continues if the API drops the requests for one file",
-  (path) => path === "/1" ? unreachable() : text(path),
-  async (world) => {
-    const { counts } = await world.all(world.items(4), { concurrency: 1 });
-    assertEquals([counts, world.asked.length], [{ saved: 3, kept: 0, failed: 1 }, 3 + 6]);
-  },
-);
+/** An API that sends six files, and then this response. */
+const sixFiles = (then: () => Response): Api => (path, count) => count > 6 ? then() : text(path);
+const rejected = sixFiles(() => new Response("", { status: 401 }));
+async function usePortal({ session, sandbox }: Portless): Promise<void> {
+  await session.login({ portalToken: await sandbox.portalToken() });
+}
+
+const ends: [what: string, api: Api, error: RegExp, before?: (world: Portless) => unknown][] = [
+  ["the API cannot be reached from the start", unreachable, /Cannot reach .* was refused/],
+  ["the session has ended", rejected, /REFRESH_REJECTED/, (it) => it.sandbox.revokeRefreshTokens()],
+  ["the API rejects a token that cannot be refreshed", rejected, /responded with 401/, usePortal],
+  ["a 429 asks to wait more than five minutes", sixFiles(() => busy(429)), /wait 301 seconds/],
+];
+for (const [what, api, error, before] of ends) {
+  test(`downloadAll() stops if ${what}`, api, async (world) => {
+    await before?.(world);
+    assertMatch((await rejection(world.all(world.items(100)))).message, error);
+    // At most 12 requests, and those of the four files that are on their way.
+    assert(world.asked.length <= 16, `${world.asked.length}`);
+    assertEquals(namesIn(world.folder).some((name) => name.endsWith(".part")), false);
+  });
+}
+
+const failures: [what: string, fail: () => Response, requests: number][] = [
+  ["drops the requests for one file", unreachable, 6],
+  ["asks with a 503 to wait more than five minutes for one file", () => busy(503), 1],
+];
+for (const [what, fail, requests] of failures) {
+  test(
+    `downloadAll() continues if the API ${what}`,
+    (path) => path === "/1" ? fail() : text(path),
+    async (world) => {
+      const { counts } = await world.all(world.items(4), { concurrency: 1 });
+      assertEquals([counts, world.asked.length], [{ saved: 3, kept: 0, failed: 1 }, 3 + requests]);
+    },
+  );
+}
 
 testNeeding(
   noTinyDisk,
@@ -224,25 +234,6 @@ test("downloadAll() pauses all downloads after a 429 with Retry-After", busyOnce
   assert(sentMeanwhile <= 3, `${sentMeanwhile}`);
 });
 
-for (const [status, what] of [[429, "stops"], [503, "continues"]] as const) {
-  test(
-    `downloadAll() ${what} after a ${status} that asks to wait more than five minutes`,
-    (_, count) => {
-      const isBusy = count === 6 || status === 429 && count > 6;
-      if (!isBusy) return new Response("x");
-      return new Response("", { status, headers: { "retry-after": "301" } });
-    },
-    async (world) => {
-      const running = world.all(world.items(100), { concurrency: 1 });
-      if (status === 503) {
-        return assertEquals((await running).counts, { saved: 99, kept: 0, failed: 1 });
-      }
-      assertMatch((await rejection(running)).message, /wait 301 seconds, as the API asks/);
-      assert(world.asked.length < 8, `${world.asked.length} requests`);
-    },
-  );
-}
-
 test(
   "downloadAll() rejects two items with the same file before it sends anything",
   text,
@@ -285,6 +276,21 @@ test(
     await world.all(world.items(6), { onProgress: (each) => void seen.push(each) });
     assertEquals(seen[0], { files: 0, total: 6, kept: 0, failed: 0, bytes: 0 });
     assertEquals(seen.at(-1), { files: 6, total: 6, kept: 1, failed: 1, bytes: 40 });
+  },
+);
+
+let reported = 0;
+const waitsForReports: Api = async (path) => {
+  while (reported < Number(path.slice(1))) await later();
+  return text(path);
+};
+test(
+  "downloadAll() reports its progress while the next file takes long",
+  waitsForReports,
+  async (world) => {
+    const onProgress = ({ files }: DownloadsProgress) => void (reported = files);
+    const { counts } = await world.all(world.items(4), { concurrency: 1, onProgress });
+    assertEquals([counts.saved, reported], [4, 4]);
   },
 );
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { frozen, makePipe, noFreezing } from "../support/disks.ts";
@@ -10,7 +10,7 @@ import {
   ROOT_ONLY,
   subject,
 } from "../support/needs.ts";
-import { rejection, signedIn } from "../support/portless.ts";
+import { signedIn } from "../support/portless.ts";
 
 interface Place {
   readonly session: Session;
@@ -78,6 +78,16 @@ function withLocks(tryLock: (file: Deno.FsFile) => boolean): Disposable {
 /** Puts something in place of a file while a download uses it. */
 type Plant = (path: string, use: () => Promise<void>) => Promise<void>;
 
+/** Plants a link to a file of the user. */
+function linked(link: typeof Deno.link): Plant {
+  return async (path, use) => {
+    await Deno.writeTextFile(`${path}.2`, "mine");
+    await link(`${path}.2`, path);
+    await use();
+    assertEquals(await Deno.readTextFile(`${path}.2`), "mine");
+  };
+}
+
 subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) => {
   for (const there of [true, false]) {
     test(`download() follows a link to a file that ${there ? "exists" : "does not exist"}`, () =>
@@ -101,18 +111,6 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       Deno.symlinkSync(`${folder}/other`, `${folder}/data.csv`);
     }));
 
-  for (const what of ["part", "note"]) {
-    test(`download() does not follow a link in place of its .${what} file`, () =>
-      inPlace(async ({ folder, part, get }) => {
-        const mine = `${folder}/mine`;
-        await Deno.writeTextFile(mine, "of the user");
-        await Deno.symlink(mine, part.replace(/part$/, what));
-        if (what === "note") await Deno.writeTextFile(part, "fet");
-        assertEquals(await get(), "fetched");
-        assertEquals(await Deno.readTextFile(mine), "of the user");
-      }));
-  }
-
   const others: [what: string, lack: Lack | undefined, Plant][] = [
     ["a folder", undefined, (path, use) => Deno.mkdir(path).then(use)],
     ["a named pipe", NO_SHELL, (path, use) => makePipe(path).then(use)],
@@ -127,12 +125,8 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       if (path.endsWith("note")) return;
       assertEquals([Deno.statSync(path).uid, Deno.readTextFileSync(path)], [1, "mine"]);
     }],
-    ["a hard link", undefined, async (path, use) => {
-      await Deno.writeTextFile(`${path}.2`, "mine");
-      await Deno.link(`${path}.2`, path);
-      await use();
-      assertEquals(await Deno.readTextFile(`${path}.2`), "mine");
-    }],
+    ["a link", undefined, linked(Deno.symlink)],
+    ["a hard link", undefined, linked(Deno.link)],
   ];
   for (const [what, lack, plant] of others) {
     for (const place of ["part", "note"]) {
@@ -152,20 +146,6 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       });
     }
   }
-
-  test(
-    needing(NO_SHELL, "download() refuses to save to a pipe, and sends nothing"),
-    () =>
-      inPlace(async ({ file, ranges, session }) => {
-        await makePipe(file);
-        for (const ifExists of ["keep", "replace"] as const) {
-          const error = await rejection(session.download("/files/data", file, { ifExists }));
-          assertEquals([error.code, ranges.length], ["FILE", 1]);
-          assertMatch(error.message, /authFetch\(\)/);
-        }
-        assertEquals(Deno.lstatSync(file).isFifo, true);
-      }),
-  );
 
   test("the .part file that replaces a private file is private from the start", async () => {
     const modes: (number | null)[] = [];

@@ -1,6 +1,6 @@
 /** Helpers for the tests of single checks of doctor(). */
 import { assertEquals } from "@std/assert";
-import type { Diagnosis } from "../../mod.ts";
+import type { Diagnosis, LoginOptions } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
 import { withEnvironment } from "../support/environment.ts";
@@ -24,7 +24,7 @@ export const reachable = (): Response =>
 export async function diagnosisOf(
   options: TestOptions,
   variables: Record<string, string> = {},
-  login?: Parameters<ReturnType<typeof testSession>["login"]>[0],
+  login?: LoginOptions,
 ): Promise<Diagnosis> {
   const { fetch } = cannedFetch(reachable);
   return await withEnvironment({ ...NO_VARIABLES, ...variables }, async () => {

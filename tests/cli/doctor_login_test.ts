@@ -4,7 +4,7 @@ import type { Diagnosis } from "../../mod.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 import { assertHides, canaries, SETTINGS } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { type Portless, portless, signedIn, testSession } from "../support/portless.ts";
+import { portless, signedIn, testSession } from "../support/portless.ts";
 import { checkOf } from "./doctor_checks.ts";
 
 const TRIED = ["login", "new token", "refresh", "logout"];
@@ -15,25 +15,6 @@ function levels({ checks }: Diagnosis): string[] {
   );
 }
 
-/** The response of the sandbox's provider to a refresh token. */
-async function refreshWith({ sandbox, options }: Portless, token: unknown): Promise<string> {
-  const answer = await sandbox.handle(
-    new Request(String(options.authUrl), {
-      method: "POST",
-      headers: {
-        "x-vendor-target": "VendorIdentityProviderService.GetTokensFromRefreshToken",
-        "content-type": "application/x-vendor-json-1.1",
-      },
-      body: JSON.stringify({
-        RefreshToken: token,
-        ClientId: options.clientId,
-        ClientSecret: options.clientSecret,
-      }),
-    }),
-  );
-  return (await answer.json()).message ?? "still valid";
-}
-
 for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
   Deno.test(`doctor({ login: true }) revokes the tokens of its test login (rotation: ${rotateRefreshTokens})`, async () => {
     await using world = await signedIn({ file: true, sandbox: { rotateRefreshTokens } });
@@ -41,17 +22,17 @@ for (const rotateRefreshTokens of [false, "get-tokens"] as const) {
     const token = await world.session.accessToken();
     const diagnosis = await world.session.doctor({ login: true });
     assertEquals(levels(diagnosis), TRIED.map((name) => `${name} ok`));
-    const sent = world.sent.slice(before.sent);
-    assertEquals(sent.map(({ flow }) => flow), [
+    const flows = [
       "USER_PASSWORD_AUTH",
       "REFRESH_TOKEN_AUTH",
-      ...(rotateRefreshTokens === "get-tokens" ? ["GetTokensFromRefreshToken"] : []),
+      ...(rotateRefreshTokens ? ["GetTokensFromRefreshToken"] : []),
       "RevokeToken",
-    ]);
+    ];
+    const sent = world.sent.slice(before.sent);
+    assertEquals(sent.map(({ flow }) => flow), flows);
+    const { operation, status } = world.sandbox.requests.at(-1) ?? {};
+    assertEquals([operation, status], ["RevokeToken", 200]);
     const [tried, revoked] = [sent[1]?.parameters.REFRESH_TOKEN, sent.at(-1)?.body.Token];
-    for (const each of [tried, revoked]) {
-      assertMatch(await refreshWith(world, each), /revoked|invalidated/);
-    }
     assertEquals(revoked !== tried, rotateRefreshTokens !== false, "the newest one is revoked");
     // The user's own session is unchanged.
     assertEquals(Deno.readTextFileSync(world.envFile), before.file);

@@ -1,22 +1,14 @@
 /** CI, cron and containers, where the settings contain everything that a login needs. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { createSession } from "../../mod.ts";
 import { namesIn } from "../support/child_deno.ts";
 import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { inOwnProcess } from "./own_process.ts";
 
-/** Works in a folder without a `.env`. */
-function inBareFolder(use: (world: CliWorld) => Promise<void>): Promise<void> {
-  return inCliWorld(async (world) => {
-    await Deno.remove(world.envFile);
-    await use(world);
-  });
-}
-
 Deno.test("fetch and token log in from the environment alone, and create no file", () =>
-  inBareFolder(async ({ run, variables: env, folder, sandbox }) => {
+  inCliWorld(async ({ run, variables: env, envFile, folder, sandbox }) => {
+    await Deno.remove(envFile);
     const fetched = await run(["fetch", "/v1/whoami"], { env });
     assertEquals([fetched.code, fetched.stderr], [0, ""]);
     assertEquals(JSON.parse(fetched.stdout).username, "student");
@@ -56,18 +48,23 @@ Deno.test("if fetch and token cannot log in by themselves, status recommends a l
   }));
 
 /** The settings of an account without user name and password, and a refresh token. */
-async function withRefreshToken({ sandbox, variables }: CliWorld): Promise<Record<string, string>> {
-  const session = createSession(sandbox.settings);
-  await session.login();
-  const { REFRESH_TOKEN = "" } = linesOf(sandbox.settings.envFile);
-  const { USERNAME: _, PASSWORD: __, ...settings } = variables;
+async function withRefreshToken(world: CliWorld): Promise<Record<string, string>> {
+  await world.signIn();
+  const { REFRESH_TOKEN = "" } = linesOf(world.envFile);
+  const { USERNAME: _, PASSWORD: __, ...settings } = world.variables;
   return { ...settings, REFRESH_TOKEN };
 }
 
-Deno.test("refresh needs only the settings and REFRESH_TOKEN in the .env, and saves the new token", () =>
+Deno.test("refresh needs only the settings and REFRESH_TOKEN in the .env, or names the missing one", () =>
   inOwnProcess(async (world) => {
     const { run, folder, envFile } = world;
     const lines = await withRefreshToken(world);
+    for (const missing of ["USER_POOL_ID", "APP_CLIENT_ID", "AUTH_URL"]) {
+      await writeEnv(folder, { ...lines, [missing]: "" });
+      const { code, problem } = JSON.parse((await run(["refresh", "--json"])).stderr).error;
+      assertEquals(code, "MISSING_SETTINGS");
+      assertMatch(problem, new RegExp(`missing ${missing}$`));
+    }
     await writeEnv(folder, lines);
     const { code, stderr } = await run(["refresh"]);
     assertEquals([code, stderr], [0, ""]);
@@ -77,9 +74,10 @@ Deno.test("refresh needs only the settings and REFRESH_TOKEN in the .env, and sa
   }));
 
 Deno.test("refresh needs only the settings and REFRESH_TOKEN in the environment", () =>
-  inBareFolder(async (world) => {
+  inCliWorld(async (world) => {
     const { run, envFile, sandbox } = world;
     const env = await withRefreshToken(world);
+    await Deno.remove(envFile);
     const { code, stderr } = await run(["refresh"], { env });
     assertEquals([code, stderr], [0, ""]);
     assertMatch(linesOf(envFile).ACCESS_TOKEN ?? "", /^eyJ/);
@@ -118,19 +116,9 @@ Deno.test("the error of refresh recommends setting USERNAME if SECRET_HASH needs
     assertEquals((await run(["refresh"])).code, 0);
   }, { refreshSecretHash: "required" }));
 
-Deno.test("the error of refresh names the only setting that is missing", () =>
-  inOwnProcess(async (world) => {
-    const lines = await withRefreshToken(world);
-    for (const missing of ["USER_POOL_ID", "APP_CLIENT_ID", "AUTH_URL"]) {
-      await writeEnv(world.folder, { ...lines, [missing]: "" });
-      const { code, problem } = JSON.parse((await world.run(["refresh", "--json"])).stderr).error;
-      assertEquals(code, "MISSING_SETTINGS");
-      assertMatch(problem, new RegExp(`missing ${missing}$`));
-    }
-  }));
-
 Deno.test("fetch needs only a token and the address of the API", () =>
-  inBareFolder(async ({ run, sandbox, variables: { API_BASE_URL = "" } }) => {
+  inCliWorld(async ({ run, envFile, sandbox, variables: { API_BASE_URL = "" } }) => {
+    await Deno.remove(envFile);
     const ACCESS_TOKEN = (await sandbox.portalToken()).replace("bearer ", "");
     const { code, stdout } = await run(["fetch", "/v1/whoami"], {
       env: { ACCESS_TOKEN, API_BASE_URL },

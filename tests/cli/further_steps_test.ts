@@ -3,8 +3,15 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { NewUser } from "../../src/sandbox/mod.ts";
 import { repeatedPart } from "../support/canaries.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
+import { testNeeding } from "../support/needs.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { type Answer, assertEnded, inTerminal, terminalTest } from "../support/terminal.ts";
+import {
+  type Answer,
+  assertEnded,
+  inTerminal,
+  NO_INTERRUPTS,
+  terminalTest,
+} from "../support/terminal.ts";
 import { inOwnProcess } from "./own_process.ts";
 
 const PASSWORD = crypto.randomUUID();
@@ -49,7 +56,8 @@ terminalTest(
     }),
 );
 
-terminalTest(
+testNeeding(
+  NO_INTERRUPTS,
   "login in a narrow terminal shows the key without its QR code",
   () =>
     inWorld({ challenge: "MFA_SETUP" }, async ({ folder, commandLine }) => {
@@ -58,6 +66,7 @@ terminalTest(
         env: childEnvironment(),
         columns: 40,
       });
+      assertEnded(seen, 130);
       assertMatch(seen.screen, /key: +[A-Z2-7]{4} /);
       assertEquals(seen.screen.includes("█"), false);
     }),

@@ -11,7 +11,6 @@ import {
   inCliWorld,
 } from "../support/cli_world.ts";
 import { withEnvironment } from "../support/environment.ts";
-import { heldTimeouts } from "../support/held_timeouts.ts";
 
 /** URL of the program's entry point, from which some commands derive their output. */
 export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
@@ -41,42 +40,34 @@ async function resultOf(
   env: Record<string, string>,
   stdin: CommandOptions["stdin"] = "",
 ): Promise<ChildResult> {
-  const stdout: Uint8Array[] = [];
-  const stderr: string[] = [];
+  const real = { stdin: Deno.stdin, stdout: Deno.stdout, stderr: Deno.stderr };
+  const { error } = console;
+  const { timeout } = AbortSignal;
+  let [stdout, stderr] = ["", ""];
+  const decoder = new TextDecoder();
   const write = (bytes: Uint8Array) => {
-    stdout.push(bytes.slice());
+    stdout += decoder.decode(bytes, { stream: true });
     return Promise.resolve(bytes.length);
   };
   const isTerminal = () => false;
-  const readable = new Response(stdin as BodyInit).body;
-  // A busy machine has no effect.
-  using _timeouts = heldTimeouts();
-  using _in = replaced(Deno.stdin, { isTerminal, readable });
-  using _out = replaced(Deno.stdout, { isTerminal, write });
-  using _error = replaced(Deno.stderr, { isTerminal });
-  using _console = replaced(console, { error: (line: string) => stderr.push(`${line}\n`) });
   // A new process has no session in memory.
   Reflect.deleteProperty(globalThis, Symbol.for("platform-auth default session 0"));
   const unset = Object.keys(Deno.env.toObject()).map((name) => [name, undefined]);
   const variables = { ...Object.fromEntries(unset), ...childEnvironment(env) };
-  const code = await withEnvironment(variables, () => runCli(args));
-  return { code, stdout: await new Blob(stdout as BlobPart[]).text(), stderr: stderr.join("") };
-}
-
-/** Replaces properties until the result is disposed of. */
-function replaced(object: object, values: Record<string, unknown>): Disposable {
-  const before = Object.keys(values).map((name) =>
-    [name, Object.getOwnPropertyDescriptor(object, name)] as const
-  );
-  for (const [name, value] of Object.entries(values)) {
-    Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  Object.assign(Deno, {
+    stdin: { isTerminal, readable: new Response(stdin as BodyInit).body },
+    stdout: { isTerminal, write },
+    stderr: { isTerminal },
+  });
+  // On a busy machine, even a call of the sandbox may take seconds.
+  AbortSignal.timeout = (ms) => timeout.call(AbortSignal, Math.max(ms, 60_000));
+  console.error = (line) => stderr += `${line}\n`;
+  try {
+    const code = await withEnvironment(variables, () => runCli(args));
+    return { code, stdout, stderr };
+  } finally {
+    Object.assign(Deno, real);
+    AbortSignal.timeout = timeout;
+    console.error = error;
   }
-  return {
-    [Symbol.dispose]() {
-      for (const [name, descriptor] of before) {
-        Reflect.deleteProperty(object, name);
-        if (descriptor) Object.defineProperty(object, name, descriptor);
-      }
-    },
-  };
 }

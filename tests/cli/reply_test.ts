@@ -1,30 +1,20 @@
 /** `readReply()`, which finds settings in a reply of the support channel. */
 import { assertEquals } from "@std/assert";
 import { readReply } from "../../src/cli/reply.ts";
-import { fc } from "../support/property.ts";
 import { type AccountSettings, repliesWith } from "./replies.ts";
-
-/** Random text from an alphabet that providers use. */
-function random(length: number, alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"): string {
-  const characters = Array.from(
-    { length },
-    () => alphabet[Math.floor(Math.random() * alphabet.length)],
-  );
-  return `${characters.join("")}a1`;
-}
 
 const AWS: AccountSettings = {
   authUrl: "https://cognito-idp.eu-west-1.amazonaws.com",
-  clientId: random(24),
-  clientSecret: random(50),
-  userPoolId: `eu-west-1_${random(7)}`,
+  clientId: "7q2m0fbd9vlc4e1k8s3tnu6hpa",
+  clientSecret: "1a8h0s3k5qd7vn2m9xw4zt6y1b8c0f3g5j7l2p4r6u9e1i3o5a7s",
+  userPoolId: "eu-west-1_aB3dE9xYz",
   apiBaseUrl: "https://api.example.com/data",
 };
 const VENDOR: AccountSettings = {
   authUrl: "https://login.eu-3.provider.example:8443",
-  clientId: `client-${random(10)}`,
-  clientSecret: random(30, "abcdefghijklmnopqrstuvwxyzABCDEF0123456789+/=_.-~!$%&"),
-  userPoolId: `pool_${random(6)}`,
+  clientId: "client-4f7a1",
+  clientSecret: "aB1+/=_.-~!$%&9zY8",
+  userPoolId: "pool_c0ffee",
   apiBaseUrl: "https://platform.example",
 };
 
@@ -32,23 +22,22 @@ function valuesIn(reply: string): Record<string, string> {
   return Object.fromEntries(readReply(reply).values);
 }
 
-function variables(
-  { clientSecret, ...settings }: AccountSettings,
-  withSecret = true,
-): Record<string, string> {
+function variables(settings: AccountSettings) {
   return {
     AUTH_URL: settings.authUrl,
     APP_CLIENT_ID: settings.clientId,
-    ...(withSecret && { APP_CLIENT_SECRET: clientSecret }),
+    APP_CLIENT_SECRET: settings.clientSecret,
     USER_POOL_ID: settings.userPoolId,
     API_BASE_URL: settings.apiBaseUrl,
   };
 }
 
-for (const [who, settings] of Object.entries({ AWS, VENDOR })) {
+for (const settings of [AWS, VENDOR]) {
   for (const [form, reply] of Object.entries(repliesWith(settings))) {
-    Deno.test(`readReply() finds the settings in ${form} (${who})`, () => {
-      assertEquals(valuesIn(reply), variables(settings, !form.includes("without")));
+    Deno.test(`readReply() finds the settings of ${settings.clientId} in ${form}`, () => {
+      const { APP_CLIENT_SECRET, ...others } = variables(settings);
+      const secret = form.includes("without") ? {} : { APP_CLIENT_SECRET };
+      assertEquals(valuesIn(reply), { ...others, ...secret });
     });
   }
 }
@@ -111,27 +100,4 @@ Deno.test("readReply() says why it ignores a value, unless the reply also contai
   assertEquals(rejected(`Client id: ${ID}\nClient id: ${ID}2`), {
     APP_CLIENT_ID: "it has more than one value",
   });
-});
-
-Deno.test("readReply() returns only printable values without spaces from any text", () => {
-  const pieces = fc.constantFrom(
-    ...[
-      "client id",
-      "secret:",
-      "user pool",
-      "=",
-      "\n",
-      "> ",
-      " | ",
-      "{",
-      '"',
-      ID,
-      "API https://a.b.c",
-    ],
-    ...["APP_CLIENT_SECRET=", "as", "(", "\u0000", "\u00a0"],
-  );
-  const reply = fc.array(fc.oneof(pieces, fc.string())).map((parts) => parts.join(""));
-  fc.assert(fc.property(reply, (text) => {
-    for (const value of Object.values(valuesIn(text))) assertEquals(/^[!-~]*$/.test(value), true);
-  }));
 });

@@ -12,18 +12,18 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { UsageError } from "../../src/cli/output.ts";
 import { inCliWorld } from "../support/cli_world.ts";
 import { denoConfig } from "../support/documented_flags.ts";
-import { answerOf, ENTRY } from "./own_process.ts";
+import { answerOf, ENTRY, inOwnProcess } from "./own_process.ts";
 
-const misuse: [args: string, message: RegExp | string][] = [
+const misuse: [args: string, message: string][] = [
   ["nothing", "There is no command nothing; see: platform-auth --help"],
   ["hunter2-hunter2", "There is no such command; see: platform-auth --help"],
   ["lgoin", "There is no command lgoin (did you mean login?); see: platform-auth --help"],
   ["-v", "There is no option -v; see: platform-auth --help"],
   [
     "--json --portl login",
-    /no option --portl \(did you mean --portal\?\); see: platform-auth login -/,
+    "no option --portl (did you mean --portal?); see: platform-auth login -",
   ],
-  ["--hunter2-hunter2", /There is no such option; see/],
+  ["--hunter2-hunter2", "There is no such option; see"],
   [
     "status more",
     "platform-auth status takes options but no positional arguments; see: platform-auth status --help",
@@ -32,69 +32,62 @@ const misuse: [args: string, message: RegExp | string][] = [
     "login --password=hunter2-hunter2",
     "There is no option --password; see: platform-auth login --help",
   ],
-  ["notebook hunter2", /notebook takes a file that ends in \.ipynb/],
-  ["status --json=hunter2", /--json takes no value/],
-  ["fetch /v1/a -o a --if-exists overwrite", /--if-exists takes error, keep or replace/],
+  ["notebook hunter2", "notebook takes a file that ends in .ipynb"],
+  ["status --json=hunter2", "--json takes no value"],
+  ["fetch /v1/a -o a --if-exists overwrite", "--if-exists takes error, keep or replace"],
   [
     "token --min-valid soon",
     "--min-valid takes a whole number; write, for example, --min-valid 60",
   ],
-  ["fetch /a --out a", /no option --out \(did you mean --output\?\)/],
-  ["login --with-token", /did you mean --portal --stdin\?/],
-  ["auth login", /platform-auth login/],
-  ["get /v1/a", /platform-auth fetch <path>/],
-  ["curl /v1/a", /platform-auth fetch <path>/],
-  ["update", /npm install -g @platform-auth\/cli@latest/],
-  ["fetch /a --output --include", /--output takes a value/],
-  ["fetch /a -o -i", /-o takes a value/],
-  ["fetch /a --data", /--data takes a value/],
-  ["fetch", /fetch takes one path or URL, or --list/],
-  ["fetch /a --header hunter2-hunter2", /--header takes "name: value"/],
-  ["fetch /a --json --output file", /either --json or --output/],
-  ["logout --everywhere --keep-remote", /either --everywhere or --keep-remote/],
-  ["sandbox --words azure", /--words takes vendor or aws/],
+  ["fetch /a --out a", "no option --out (did you mean --output?)"],
+  ["login --with-token", "did you mean --portal --stdin?"],
+  ["auth login", "platform-auth login"],
+  ["get /v1/a", "platform-auth fetch <path>"],
+  ["curl /v1/a", "platform-auth fetch <path>"],
+  ["update", "npm install -g @platform-auth/cli@latest"],
+  ["fetch /a --output --include", "--output takes a value"],
+  ["fetch /a -o -i", "-o takes a value"],
+  ["fetch /a --data", "--data takes a value"],
+  ["fetch", "fetch takes one path or URL, or --list"],
+  ["fetch /a --header hunter2-hunter2", '--header takes "name: value"'],
+  ["fetch /a --json --output file", "either --json or --output"],
+  ["logout --everywhere --keep-remote", "either --everywhere or --keep-remote"],
+  ["sandbox --words azure", "--words takes vendor or aws"],
   [
     "sandbox --port x",
-    /option "port" must be 0 to 65533, got NaN; see: platform-auth sandbox --help/,
+    'option "port" must be 0 to 65533, got NaN; see: platform-auth sandbox --help',
   ],
-  ["store-key", /no command store-key; make the key with openssl rand -base64 32/],
-  ["whoami", /no command whoami; platform-auth status/],
-  ["download /v1/a", /no command download; use platform-auth fetch <path> --output/],
-  ["explain no_sesion", /no such code; run platform-auth explain/],
+  ["store-key", "no command store-key; make the key with openssl rand -base64 32"],
+  ["whoami", "no command whoami; platform-auth status"],
+  ["download /v1/a", "no command download; use platform-auth fetch <path> --output"],
+  ["explain no_sesion", "no such code; run platform-auth explain"],
 ];
 
 for (const [args, message] of misuse) {
   Deno.test(`"platform-auth ${args}" fails with a hint`, async () => {
     const error = await assertRejects(() => answerOf(...args.split(" ")), UsageError);
-    if (typeof message === "string") assertEquals(error.message, message);
-    else assertMatch(error.message, message);
+    assertStringIncludes(error.message, message);
     // An argument in the wrong place may be a secret.
     assert(!error.message.includes("hunter2"));
   });
 }
 
 Deno.test("wrong usage ends with exit status 2 and a one-line message, or JSON with --json", () =>
-  inCliWorld(async ({ run }) => {
-    const { code, stdout, stderr } = await run(["nothing"], { flags: [] });
-    assertEquals([code, stdout, stderr], [
-      ...[2, "", "platform-auth: There is no command nothing; see: platform-auth --help\n"],
-    ]);
-    const json = await run(["--json", "nothing"], { flags: [] });
+  inOwnProcess(async ({ run }) => {
+    const problem = "There is no command nothing";
+    const fix = "see: platform-auth --help";
+    const stderr = `platform-auth: ${problem}; ${fix}\n`;
+    assertEquals(await run(["nothing"]), { code: 2, stdout: "", stderr });
+    const json = await run(["--json", "nothing"]);
     assertEquals([json.code, json.stdout], [2, ""]);
-    assertEquals(JSON.parse(json.stderr).error, {
-      name: "UsageError",
-      problem: "There is no command nothing",
-      fix: "see: platform-auth --help",
-    });
+    assertEquals(JSON.parse(json.stderr).error, { name: "UsageError", problem, fix });
   }));
 
 Deno.test("options that every command has may precede the command", () =>
-  inCliWorld(async ({ run, folder, envFile }) => {
-    await Deno.rename(envFile, `${folder}/other.env`);
-    const { code, stdout } = await run(["--env-file=other.env", "--json", "status"], {
-      flags: ["--allow-read=.", "--allow-env"],
-    });
-    assertEquals([code, JSON.parse(stdout).envFile], [3, join(folder, "other.env")]);
+  inOwnProcess(async ({ run, folder }) => {
+    const envFile = join(folder, "other.env");
+    const { code, stdout } = await run([`--env-file=${envFile}`, "--json", "status"]);
+    assertEquals([code, JSON.parse(stdout).envFile], [3, envFile]);
     for (const args of [["--help", "login"], ["-h", "login"], ["help", "login"]]) {
       assertEquals(await answerOf(...args), await answerOf("login", "--help"));
     }

@@ -99,7 +99,7 @@ const CASES: readonly FaultCase[] = [
   {
     name: "response byte by byte, without end",
     login: LATE,
-    faults: always({ dripMs: 20 }),
+    faults: always("drip"),
     waitsAfter: "judged",
   },
 

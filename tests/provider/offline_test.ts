@@ -3,47 +3,33 @@ import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert"
 import { cpSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SETTINGS } from "../support/canned_session.ts";
 import { inFolder, MOD_PATH, neededVariables, outputOf, runScript } from "../support/child_deno.ts";
 import { lackOf, missingOnWindows, testNeeding } from "../support/needs.ts";
 import { saysReady } from "../support/text_lines.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-interface Outcome {
-  readonly code: string;
-  readonly message: string;
-  readonly requests: number;
-}
-
-/** Logs in in a separate process; the first request removes all packages. */
+/** Fails to log in in a separate process, whose first request removes all packages. */
 async function loginOffline(
   denoDir: string,
   flags: string[] = ["--cached-only"],
   env: Record<string, string> = {},
-): Promise<Outcome> {
+): Promise<{ code: string; message: string; requests: number }> {
   const script = `
     import { createSession } from ${JSON.stringify(MOD_PATH)};
+    const npm = Deno.env.get("DENO_DIR") + "/npm";
     let requests = 0;
     const session = createSession({
-      authUrl: "https://provider.example",
-      clientId: "example-client",
-      clientSecret: "",
-      userPoolId: "example_Pool",
-      username: "ada",
-      password: "example-password",
+      ...${JSON.stringify(SETTINGS)},
       sleep: () => Promise.resolve(),
       fetch: () => {
-        if (++requests === 1) Deno.renameSync(${JSON.stringify(`${denoDir}/npm`)}, ${
-    JSON.stringify(`${denoDir}/away`)
-  });
+        if (++requests === 1) Deno.renameSync(npm, npm + "-away");
         return Promise.resolve(Response.json({ ChallengeName: "SMS_MFA" }));
       },
     });
-    const outcome = await session.login().then(
-      ({ state }) => ({ code: state, message: "" }),
-      ({ code, message }) => ({ code, message }),
-    );
-    console.log(JSON.stringify({ ...outcome, requests }));`;
+    const { code, message } = await session.login().catch((error) => error);
+    console.log(JSON.stringify({ code, message, requests }));`;
   return await inFolder(async (cwd) => {
     const { stdout, stderr } = await runScript(script, {
       cwd,

@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { testSession } from "../support/portless.ts";
 import { answerTo, type Canned } from "../support/canned_fetch.ts";
 import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { publicSession, SETTINGS } from "../support/canned_session.ts";
+import { publicSession } from "../support/canned_session.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { startFaultProxy } from "../support/fault_proxy.ts";
 
@@ -56,6 +55,7 @@ Deno.test("login() sends nothing more if it is aborted between two attempts", as
 });
 
 Deno.test("aborting login() aborts its request", async () => {
+  using _ = heldTimeouts();
   const leaving = new AbortController();
   let sent: AbortSignal | null | undefined;
   const fetch: typeof globalThis.fetch = (_input, init) => {
@@ -63,11 +63,7 @@ Deno.test("aborting login() aborts its request", async () => {
     queueMicrotask(() => leaving.abort());
     return new Promise(() => {});
   };
-  const session = testSession({
-    ...SETTINGS,
-    fetch,
-    timeout: () => new AbortController().signal,
-  });
+  const { session } = publicSession({ fetch }, never);
   await assertRejects(() => session.login({ signal: leaving.signal }));
   assertEquals(sent?.aborted, true);
 });

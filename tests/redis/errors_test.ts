@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { redisStore } from "../../src/redis/mod.ts";
+import { REFUSING } from "../support/free_port.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { rejection } from "../support/portless.ts";
 import { serveRaw } from "../support/raw_http.ts";
@@ -60,7 +61,6 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     limited,
     /the password/,
   ],
-  ["requires a password", "CONFIG SET requirepass Right-Word-1", same, /the password/],
   ["has no such database", "PING", (url) => `${url}99`, /the number after the port/],
 ];
 for (const [what, line, address, fix] of PERMANENT) {
@@ -104,8 +104,7 @@ const HTTP = "HTTP/1.1 400 Bad Request\r\n\r\n";
 /** Responses of a server that is not a Redis server: to a script, and to other commands. */
 const ODD_REPLIES: [what: string, toScript: string, toOthers: string][] = [
   ["a number", ":5\r\n", OK],
-  ["deeply nested lists to a script", NESTED, OK],
-  ["deeply nested lists to every command", NESTED, NESTED],
+  ["deeply nested lists", NESTED, NESTED],
   ["HTTP", HTTP, HTTP],
 ];
 for (const [what, toScript, toOthers] of ODD_REPLIES) {
@@ -138,4 +137,12 @@ Deno.test("a request to a server that is down is repeated, with pauses, until it
   assertEquals((await rejection(store.read(end.signal))).code, "STORE_UNREACHABLE");
   // The first four pauses are at least 10, 20, 40 and 80 ms long.
   assert(performance.now() - begun > 140);
+});
+
+Deno.test("the error for a store says that the connection was refused", async () => {
+  using _timeouts = heldTimeouts();
+  const { host } = new URL(REFUSING);
+  const error = await rejection(redisStore(`redis://${host}`).read(AbortSignal.abort()));
+  assertEquals(error.code, "STORE_UNREACHABLE");
+  assertMatch(error.message, /store at 127.0.0.1:2: the connection was refused; start the store/);
 });

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { sealed, type SessionRecord, type SessionStore } from "../../src/redis/mod.ts";
 import { newStoreKey } from "../support/store_key.ts";
 import { Table } from "../support/table.ts";
@@ -12,16 +12,20 @@ async function save(store: SessionStore, record: SessionRecord): Promise<void> {
 }
 
 Deno.test("a sealed store contains no token in plain text, and the same key decrypts its record", async () => {
-  const [plain, key] = [new Table(), newStoreKey()];
+  // The encoded bytes contain all characters in which the two base64 alphabets differ.
+  const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
+  const key = bytes.toBase64();
+  const same = bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+  const plain = new Table();
   assertEquals(await sealed(plain, key).read(patient()), undefined);
   await save(sealed(plain, key), TOKENS);
   assertEquals(Object.keys(plain.record ?? {}), ["SEALED"]);
   for (const part of ["access-token", btoa("access-token").slice(0, 12), "REFRESH_TOKEN"]) {
     assertEquals(JSON.stringify(plain.record).includes(part), false);
   }
-  assertEquals(await sealed(plain, key).read(patient()), TOKENS);
+  assertEquals(await sealed(plain, same).read(patient()), TOKENS);
   const first = plain.record;
-  await save(sealed(plain, key), TOKENS);
+  await save(sealed(plain, same), TOKENS);
   assertEquals(first?.SEALED === plain.record?.SEALED, false, "no text is encrypted twice alike");
 });
 
@@ -48,15 +52,4 @@ Deno.test("a record that was not encrypted with the key has no tokens, and can b
   }
   await save(sealed(plain, key), TOKENS);
   assertEquals(await sealed(plain, key).read(patient()), TOKENS);
-});
-
-Deno.test("a key works in both base64 alphabets", async () => {
-  // The encoded bytes contain all characters in which the two alphabets differ.
-  const bytes = Uint8Array.from({ length: 32 }, (_, at) => at % 3 === 0 ? 0xfb : 0xff);
-  const key = bytes.toBase64();
-  assertMatch(key, /^[+/]{40,}.*=$/);
-  const plain = new Table();
-  await save(sealed(plain, key), TOKENS);
-  const same = bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-  assertEquals(await sealed(plain, same).read(patient()), TOKENS);
 });

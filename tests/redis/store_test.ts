@@ -1,10 +1,11 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   redisStore,
   type RedisStoreOptions,
   type SessionRecord,
   type SessionStore,
 } from "../../src/redis/mod.ts";
+import { LOCK_WAIT_SHARE } from "../../src/session/plan.ts";
 import { newStoreKey } from "../support/store_key.ts";
 import { checkStore } from "../../src/sandbox/mod.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
@@ -35,6 +36,16 @@ redisTest("a record lasts for 30 days after it was last saved", async (server, o
   const answer = await server.tell(`PTTL ${RECORD}`);
   assertEquals(Math.round(Number(answer.slice(1)) / 86_400_000), 30);
 });
+
+redisTest(
+  "a lock lasts longer than a request to the provider, but not as long as others wait for it",
+  async (server, open) => {
+    await using _lock = await open(LONG).lock(patient());
+    const answer = await server.tell(`PTTL ${RECORD}:lock`);
+    const share = Number(answer.slice(1)) / LONG.timeoutMs;
+    assert(share > 0.5 && share < LOCK_WAIT_SHARE, `${share}`);
+  },
+);
 
 redisTest("a server keeps a session for each name", async (server, open) => {
   await save(open(), { ACCESS_TOKEN: "default" });

@@ -3,7 +3,6 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { unlessAborted } from "../../src/platform/abort.ts";
 import {
   type CheckedLock,
-  type CheckedRecord,
   type CheckedStore,
   checkStore,
   type StoreRule,
@@ -11,176 +10,148 @@ import {
 } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { openSqlite, sqliteIn } from "../support/sqlite_store.ts";
+import { Table } from "../support/table.ts";
 
-/** What the stores of all programs share. */
-class Place {
-  record: CheckedRecord | undefined;
-  holder: object | undefined;
-  #released = Promise.resolve();
+const never = new AbortController().signal;
 
-  async untilFree(signal?: AbortSignal): Promise<void> {
-    while (this.holder) await unlessAborted(signal, this.#released);
-  }
+/** The functions in which a store differs from a store in memory that obeys all rules. */
+type Fault = (table: Table, end: () => void) => Partial<CheckedStore>;
 
-  /** Takes the lock even if another holder has it. The lock obeys all other rules. */
-  take(): CheckedLock {
-    const mine = this.holder = {};
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#released = promise;
-    return {
-      write: async (record) => {
-        if (this.holder !== mine) throw new Error("the lock was lost");
-        await Promise.resolve();
-        this.record = record;
-      },
-      [Symbol.asyncDispose]: async () => {
-        await Promise.resolve();
-        if (this.holder === mine) this.holder = undefined;
-        resolve();
-      },
-    };
-  }
-
-  async lock(signal?: AbortSignal): Promise<CheckedLock> {
-    while (this.holder) await unlessAborted(signal, this.#released);
-    return this.take();
-  }
-}
-
-/** Opens a store in memory that obeys all rules, except in the functions of a fault. */
-function openIn(place: Place, fault: Partial<CheckedStore> = {}): CheckedStore {
+function storeIn(table: Table, fault: Partial<CheckedStore> = {}): CheckedStore {
   return {
-    read: () => Promise.resolve(place.record),
-    lock: (signal) => place.lock(signal),
+    read: () => Promise.resolve(table.record),
+    lock: (signal) => table.lock(signal),
     ...fault,
   };
 }
 
 /** A store whose lock differs in these functions. */
-function lockedBy(place: Place, fault: (lock: CheckedLock) => Partial<CheckedLock>) {
+function lockedBy(table: Table, fault: (lock: CheckedLock) => Partial<CheckedLock>) {
   return {
     async lock(signal: AbortSignal) {
-      const lock = await place.lock(signal);
+      const lock = await table.lock(signal);
       return { ...lock, ...fault(lock) };
     },
   };
 }
 
-/**
- * For each fault, the rule that it breaks, and the functions in which the store is different.
- * `end()` ends a check that waits for the store.
- */
-const FAULTS: Readonly<
-  Record<string, readonly [StoreRule, (place: Place, end: () => void) => Partial<CheckedStore>]>
-> = {
-  "returns a record before one was written": ["starts", (place) => ({
-    read: () => Promise.resolve(place.record ?? {}),
+const setting = (table: Table): CheckedLock["write"] => (record) => {
+  table.record = record;
+  return Promise.resolve();
+};
+const nothing = () => Promise.resolve();
+
+/** The rule that each fault breaks. `end()` ends a check that would wait for the store. */
+const FAULTS: [what: string, rule: StoreRule, fault: Fault][] = [
+  ["returns a record before one was written", "starts", (table) => ({
+    read: () => Promise.resolve(table.record ?? {}),
   })],
-  "drops unknown lines": ["keeps", (place) => ({
+  ["drops unknown lines", "keeps", (table) => ({
     read() {
-      const { ACCESS_TOKEN = "", REFRESH_TOKEN = "", AUTH_SESSION = "" } = place.record ?? {};
-      const isFull = Object.keys(place.record ?? {}).length > 0;
-      return Promise.resolve(isFull ? { ACCESS_TOKEN, REFRESH_TOKEN, AUTH_SESSION } : place.record);
+      const { FUTURE_LINE: _, ...known } = table.record ?? {};
+      return Promise.resolve(table.record && known);
     },
   })],
-  "removes the record if nothing is written": ["leaves", (place) =>
-    lockedBy(place, (lock) => {
+  ["removes the record if nothing is written", "leaves", (table) =>
+    lockedBy(table, (lock) => {
       let isWritten = false;
       return {
         write: (record, signal) => (isWritten = true, lock.write(record, signal)),
-        async [Symbol.asyncDispose]() {
-          if (!isWritten) place.record = undefined;
-          await lock[Symbol.asyncDispose]();
+        [Symbol.asyncDispose]: () => {
+          if (!isWritten) table.record = undefined;
+          return lock[Symbol.asyncDispose]();
         },
       };
     })],
-  "removes an empty record": ["empties", (place) => ({
-    read: () => Promise.resolve(Object.keys(place.record ?? {}).length ? place.record : undefined),
+  ["removes an empty record", "empties", (table) => ({
+    read: () => Promise.resolve(Object.keys(table.record ?? {}).length ? table.record : undefined),
   })],
-  "has no lock": ["excludes", (place) => ({ lock: () => Promise.resolve(place.take()) })],
-  "has a separate lock for each program": ["excludes", (place) => {
-    const own = new Place();
-    return {
-      async lock(signal) {
-        return {
-          ...await own.lock(signal),
-          write: (record) => Promise.resolve(void (place.record = record)),
-        };
-      },
-    };
+  ["has no lock", "excludes", (table) => ({
+    lock: () => Promise.resolve({ write: setting(table), [Symbol.asyncDispose]: nothing }),
+  })],
+  ["has a separate lock for each program", "excludes", (table) => {
+    const own = new Table();
+    return { lock: async (signal) => ({ ...await own.lock(signal), write: setting(table) }) };
   }],
-  "releases the lock when its signal aborts": ["excludes", (place) => ({
+  ["releases the lock when its signal aborts", "excludes", (table) => ({
     async lock(signal) {
-      const lock = await place.lock(signal);
+      const lock = await table.lock(signal);
       signal.addEventListener("abort", () => lock[Symbol.asyncDispose]());
       return lock;
     },
   })],
-  "makes a read wait for the lock": ["reads", (place, end) => ({
+  ["makes a read wait for the lock", "reads", (table, end) => ({
     async read(signal) {
-      if (place.holder) end();
-      await place.untilFree(signal);
-      return place.record;
+      const waiting = table.lock(signal);
+      if (!await isGiven(waiting)) end();
+      await using _lock = await waiting;
+      return table.record;
     },
   })],
-  "does not stop waiting": ["aborts", (place, end) => ({
+  ["does not stop waiting", "aborts", (table, end) => ({
     lock(signal) {
       signal.addEventListener("abort", end);
-      return place.lock();
+      return table.lock(never);
     },
   })],
-  "takes a lock for a caller that stopped waiting": ["aborts", (place, end) => ({
+  ["takes a lock for a caller that stopped waiting", "aborts", (table, end) => ({
     async lock(signal) {
-      const late = place.lock();
+      const late = table.lock(never);
       // The next holder then waits until the check ends.
       late.then(() => signal.aborted && setTimeout(end, 10));
       return await unlessAborted(signal, late);
     },
   })],
-  "keeps the lock after the release": ["releases", (place, end) => ({
+  ["keeps the lock after the release", "releases", (table, end) => ({
     async lock(signal) {
-      if (place.holder) end();
-      return await lockedBy(place, () => ({
-        [Symbol.asyncDispose]: () => Promise.resolve(),
-      })).lock(signal);
+      const waiting = table.lock(signal);
+      if (!await isGiven(waiting)) end();
+      return { ...await waiting, [Symbol.asyncDispose]: nothing };
     },
   })],
-  "releases the lock of another holder": ["repeats", (place) =>
-    lockedBy(place, () => ({
-      [Symbol.asyncDispose]: () => Promise.resolve(void (place.holder = undefined)),
+  ["releases the lock of another holder", "repeats", (table) =>
+    lockedBy(table, () => ({
+      [Symbol.asyncDispose]: () => Promise.resolve(table.expire()),
     }))],
-  "stores a record although the write fails": ["fails", (place) =>
-    lockedBy(place, (lock) => ({
+  ["stores a record although the write fails", "fails", (table) =>
+    lockedBy(table, (lock) => ({
       async write(record, signal) {
         await lock.write(record, signal);
         signal.throwIfAborted();
       },
     }))],
-  "writes without the lock": ["loses", (place) =>
-    lockedBy(place, () => ({
-      write: (record) => Promise.resolve(void (place.record = record)),
-    }))],
-};
+  [
+    "writes without the lock",
+    "loses",
+    (table) => lockedBy(table, () => ({ write: setting(table) })),
+  ],
+];
+
+/** Whether a free lock was requested: such a lock is given without a wait. */
+async function isGiven(lock: Promise<CheckedLock>): Promise<boolean> {
+  const turns = new Promise<boolean>((resolve) => setTimeout(() => resolve(false)));
+  return await Promise.race([lock.then(() => true), turns]);
+}
 
 async function assertBreaks(rule: StoreRule, check: Promise<void>): Promise<void> {
   const error = await assertRejects(() => check, StoreRuleError);
   assertEquals(error.rule, rule);
 }
 
-for (const [name, [rule, fault]] of Object.entries(FAULTS)) {
-  Deno.test(`checkStore() rejects a store that ${name}`, async () => {
+for (const [what, rule, fault] of FAULTS) {
+  Deno.test(`checkStore() rejects a store that ${what}`, async () => {
     const end = new AbortController();
-    const place = new Place();
-    const open = () => openIn(place, fault(place, () => end.abort()));
+    const table = new Table();
+    const open = () => storeIn(table, fault(table, () => end.abort()));
     await assertBreaks(rule, checkStore(open, { signal: end.signal }));
   });
 }
 
 Deno.test("checkStore() accepts a store in memory and leaves an empty record", async () => {
-  const place = new Place();
-  await checkStore(() => openIn(place));
-  assertEquals([place.record, place.holder], [{}, undefined]);
-  await assertBreaks("starts", checkStore(() => openIn(place)));
+  const table = new Table();
+  await checkStore(() => storeIn(table));
+  assertEquals(table.record, {});
+  await assertBreaks("starts", checkStore(() => storeIn(table)));
 });
 
 Deno.test("checkStore() accepts the store in the documentation", () =>
@@ -190,9 +161,11 @@ Deno.test("checkStore() accepts the store in the documentation", () =>
   }));
 
 Deno.test("checkStore() passes on an error of the store and releases the lock", async () => {
-  const place = new Place();
+  const table = new Table();
   const failure = new TypeError("no connection");
-  const read = () => place.holder ? Promise.reject(failure) : Promise.resolve(place.record);
-  assertEquals(await checkStore(() => openIn(place, { read })).catch((error) => error), failure);
-  assertEquals(place.holder, undefined);
+  table.onWrite = () => {
+    throw failure;
+  };
+  assertEquals(await checkStore(() => storeIn(table)).catch((error) => error), failure);
+  await using _lock = await table.lock(never);
 });

@@ -1,13 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { Sandbox } from "../../src/sandbox/mod.ts";
-import { fault, logIn, loginBody, refreshBody, sandboxTest, send } from "./requests.ts";
+import { logIn, loginBody, outcome, refreshBody, sandboxTest, send } from "./requests.ts";
 
 const WRONG = "400 NotAuthorizedException: Incorrect username or password.";
 const LOCKED = "400 NotAuthorizedException: Password attempts exceeded";
 
 async function attempt(sandbox: Sandbox, password: string): Promise<string> {
-  const answer = await send(sandbox, loginBody(sandbox, { PASSWORD: password }));
-  return answer.status === 200 ? "200" : fault(answer);
+  return outcome(await send(sandbox, loginBody(sandbox, { PASSWORD: password })));
 }
 
 sandboxTest(
@@ -34,10 +33,7 @@ sandboxTest("throttlePerSecond limits the number of requests within one second",
   throttlePerSecond: 2,
 }, async ({ sandbox, clock }) => {
   const { RefreshToken } = await logIn(sandbox);
-  const refresh = async (): Promise<string> => {
-    const answer = await send(sandbox, refreshBody(sandbox, RefreshToken));
-    return answer.status === 200 ? "200" : fault(answer);
-  };
+  const refresh = async () => outcome(await send(sandbox, refreshBody(sandbox, RefreshToken)));
   clock.advance(0.6);
   assertEquals(await refresh(), "200");
   assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");

@@ -1,7 +1,12 @@
 import { createHmac } from "node:crypto";
 import { Clock } from "../support/clock.ts";
 import "../support/sandbox_key.ts";
-import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/mod.ts";
+import {
+  createSandbox,
+  type NewUser,
+  type Sandbox,
+  type SandboxOptions,
+} from "../../src/sandbox/mod.ts";
 
 /** A sandbox without ports and with its own clock. */
 export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {
@@ -99,15 +104,50 @@ export async function send(
   };
 }
 
+/** Sends an operation with the protocol names of the sandbox. */
+export function operate(sandbox: Sandbox, operation: string, body: Body): Promise<Answer> {
+  const { provider, clientId } = sandbox.settings;
+  const headers = provider === "aws" ? awsHeaders(operation) : vendorHeaders(operation);
+  return send(sandbox, { ClientId: clientId, ...body }, { headers });
+}
+
+/** Sends name and password of a user, by default of the one in the settings. */
+export function enter(
+  sandbox: Sandbox,
+  { username, password }: Pick<NewUser, "username" | "password"> = sandbox.settings,
+): Promise<Answer> {
+  const SECRET_HASH = hash(sandbox, username);
+  const parameters = { USERNAME: username, PASSWORD: password, SECRET_HASH };
+  return operate(sandbox, "InitiateAuth", loginBody(sandbox, parameters));
+}
+
+/** Sends an answer to a further step of a login, with these fields instead of the correct ones. */
+export function respond(
+  sandbox: Sandbox,
+  asked: Answer,
+  responses: Body,
+  fields: Body = {},
+): Promise<Answer> {
+  const { USERNAME, USER_ID_FOR_SRP } = asked.body.ChallengeParameters as Record<string, string>;
+  const username = USERNAME ?? USER_ID_FOR_SRP ?? "";
+  const { ChallengeName, Session } = asked.body;
+  return operate(sandbox, "RespondToAuthChallenge", {
+    ChallengeName,
+    Session,
+    ChallengeResponses: { USERNAME: username, SECRET_HASH: hash(sandbox, username), ...responses },
+    ...fields,
+  });
+}
+
 export async function logIn(sandbox: Sandbox): Promise<Answer["result"]> {
   const { status, body, result } = await send(sandbox, loginBody(sandbox));
   if (status !== 200) throw new Error(`the login failed: ${JSON.stringify(body)}`);
   return result;
 }
 
-/** Status, name and message of an error response in one line. */
-export function fault({ status, body }: Answer): string {
-  return `${status} ${body.__type}: ${body.message}`;
+/** `200`, or the status, the name and the message of an error response in one line. */
+export function outcome({ status, body }: Answer): string {
+  return status === 200 ? "200" : `${status} ${body.__type}: ${body.message}`;
 }
 
 /** Calls the API, without a port. */

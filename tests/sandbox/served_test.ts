@@ -33,10 +33,9 @@ Deno.test("startSandbox({ port }) uses this port and the next two", async () => 
   await onFreePort(async (first) => {
     const port = first + 1;
     await using sandbox = await startSandbox({ port });
-    const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl].map((url) =>
-      new URL(url).port
-    );
-    assertEquals(ports, [port, port + 1, port + 2].map(String));
+    const ports = [sandbox.authUrl, sandbox.portalUrl, sandbox.apiUrl]
+      .map((url) => Number(new URL(url).port));
+    assertEquals(ports, [port, port + 1, port + 2]);
     await assertRejects(() => startSandbox({ port: first }), Error, `port ${port} of 127.0.0.1`);
     // The refused start has released its first port.
     Deno.listen({ hostname: "127.0.0.1", port: first }).close();

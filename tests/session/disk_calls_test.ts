@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { diskCalls } from "../support/disk_calls.ts";
 import { signedIn } from "../support/portless.ts";
 
-Deno.test("a hundred calls with an expired token access the disk as often as one call", async () => {
+Deno.test("a hundred calls with an expired token share one refresh and access the disk as often as one call", async () => {
   await using world = await signedIn({ file: true });
   const asked = async (calls: number) => {
     world.clock.advance(3_000);

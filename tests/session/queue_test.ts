@@ -12,7 +12,7 @@ const PATIENCE_MS = 3_000;
 
 /** Resolves when this many logins and logouts wait for the refresh in progress. */
 const waiting = ({ asked }: HeldTimeouts, count = 1) =>
-  until(() => asked.filter((ms) => ms === PATIENCE_MS).length === count);
+  until(() => asked.filter((ms) => ms === PATIENCE_MS).length >= count);
 
 /** A session with an expired token, and a refresh whose response waits for `release()`. */
 async function refreshing(world: Portless) {
@@ -90,29 +90,6 @@ Deno.test("a refresh that takes longer than three seconds is ended by login() wi
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
 });
 
-for (const end of ["login", "logout"] as const) {
-  for (const reason of ["early", "rejected"] as const) {
-    Deno.test(`a refresh (${reason}) that ${end}() ends causes no notice`, async () => {
-      using timeouts = heldTimeouts();
-      const api = () => new Response(null, { status: reason === "rejected" ? 401 : 200 });
-      await using world = await signedIn({ api });
-      const { session, clock } = world;
-      clock.advance(reason === "early" ? 1_795 : 1);
-      const held = world.hold();
-      const call = session.authFetch("/v1/whoami").catch(() => {});
-      await held.arrived;
-      const ended = end === "login"
-        ? session.login({ portalToken: "bearer the-token-of-the-later-login" })
-        : session.logout({ revoke: false });
-      await waiting(timeouts);
-      timeouts.pass(PATIENCE_MS);
-      await Promise.all([ended, call]);
-      assert(!session.status().notices.some(({ code }) => code === "REFRESH_FAILED"));
-      held.release();
-    });
-  }
-}
-
 Deno.test("a login replaces tokens that another program saves at the same moment", async () => {
   await using world = await signedIn({ file: true });
   await duringSave(
@@ -145,8 +122,7 @@ Deno.test("configure() with another account discards a waiting login, but not an
 /** A session whose `.env` selects the account, and two ways to select another account. */
 function editable(world: Portless) {
   const { envFile, options: { clientId, ...options } } = world;
-  const line = `APP_CLIENT_ID=${clientId}\n`;
-  Deno.writeTextFileSync(envFile, line);
+  Deno.writeTextFileSync(envFile, `APP_CLIENT_ID=${clientId}\n`);
   const session = new AccountSession(options, false);
   return {
     session,

@@ -5,15 +5,6 @@ import { linesOf, rejection, signedIn, statusOf } from "../support/portless.ts";
 
 const EXPIRED = 3_000;
 
-Deno.test("100 concurrent calls with an expired token share one refresh", async () => {
-  await using world = await signedIn();
-  world.clock.advance(EXPIRED);
-  const calls = Array.from({ length: 100 }, () => statusOf(world.session.authFetch("/v1/whoami")));
-  assertEquals(new Set(await Promise.all(calls)), new Set([200]));
-  assertEquals(world.refreshes(), 1);
-  assertEquals(new Set(world.called.map((call) => call.authorization)).size, 1);
-});
-
 Deno.test("refresh() needs no password, and keeps the refresh token if the response contains none", async () => {
   await using world = await signedIn({ file: true });
   const before = linesOf(world.envFile);

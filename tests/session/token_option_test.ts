@@ -67,12 +67,12 @@ Deno.test("the option `token` is not called between logout() and login()", async
   assertEquals([(await session.login()).state, calls(), world.sent], ["valid", 3, []]);
 });
 
-for (
-  const [by, code] of [["all callers", DOMException.ABORT_ERR], ["logout()", "NO_SESSION"], [
-    "the time limit",
-    "TIMEOUT",
-  ]]
-) {
+const ENDS: [by: string, code: unknown][] = [
+  ["all callers", DOMException.ABORT_ERR],
+  ["logout()", "NO_SESSION"],
+  ["the time limit", "TIMEOUT"],
+];
+for (const [by, code] of ENDS) {
   Deno.test(`${by} can end the wait for an option \`token\` that hangs`, async () => {
     await using world = portless();
     const started = Promise.withResolvers<AbortSignal>();
@@ -93,7 +93,7 @@ for (
     else if (by === "the time limit") limit.abort();
     for (const [at, caller] of callers.entries()) {
       if (by === "all callers") caller.abort();
-      assertEquals((await errors[at])?.code, code);
+      assertEquals<unknown>((await errors[at])?.code, code);
       assertEquals(signal.aborted, by !== "all callers" || at === 1);
     }
   });
@@ -104,18 +104,15 @@ const SECRET = jwt({ sub: "the secret of somebody else", exp: 4e9 });
 Deno.test("a failure of the option `token`, or a result without a valid token, causes TOKEN_UNAVAILABLE", async () => {
   const results = [
     ...[undefined, "opaque-token", `Welcome!\n${SECRET}`, { access_token: SECRET }],
-    ...["2030-01-01", new Date(NaN), new Date(0)].map((expiresAt) => ({
-      token: SECRET,
-      expiresAt,
-    })),
-    jwt({ sub: "the secret of somebody else", exp: 1e9 }),
+    ...["2030-01-01", new Date(NaN), new Date(0)].map((end) => ({ token: SECRET, expiresAt: end })),
+    ...[jwt({ sub: "the secret of somebody else", exp: 1e9 }), new Deno.errors.NotFound(SECRET)],
   ];
-  const failure = () => Promise.reject(new Deno.errors.NotFound(SECRET));
-  for (const token of [failure, ...results.map((result) => () => result)]) {
-    const session = createSession({ token: token as SessionOptions["token"] & object });
+  for (const result of results) {
+    const lend = () => result instanceof Error ? Promise.reject(result) : result;
+    const session = createSession({ token: lend as SessionOptions["token"] & object });
     const error = await rejection(session.accessToken());
     assertEquals(error.code, "TOKEN_UNAVAILABLE");
-    assertEquals(error.cause, token === failure ? { name: "NotFound" } : undefined);
+    assertEquals(error.cause, result instanceof Error ? { name: "NotFound" } : undefined);
     assertEquals(repeatedPart(`${error.stack}${Deno.inspect(error)}`, [SECRET]), undefined);
   }
 });

@@ -146,7 +146,9 @@ for (const secrets of SECRETS) {
         assertEquals([path, address, fetchJson, download], Array(4).fill(refused));
         assertEquals(login, "MISSING_SETTINGS");
 
-        await writeEnv(folder, variablesOf(sandbox.settings));
+        // With a password in the file, a login would hide that the token is not used.
+        const isToken = secrets.includes("ACCESS_TOKEN");
+        await writeEnv(folder, isToken ? own : variablesOf(sandbox.settings));
         const fetch = `import { runCli } from ${JSON.stringify(CLI_PATH)};
           console.log("CODE", await runCli(["fetch", "/v1/whoami"]));`;
         const sent = await run(fetch, { AUTH_ENV_FILE: `${folder}/.env`, ...env });
@@ -338,41 +340,34 @@ function strangersLines({ sandbox }: World): Promise<Variables> {
   return linesOfLogin({ ...sandbox.settings, ...STRANGER });
 }
 
-interface Planted {
-  /** The lines of the file. */
-  lines(stranger: Variables, world: World): Variables;
-  /** The code of a call. */
-  readonly code: string;
-}
-
-const PLANTED: Record<string, Planted> = {
-  "an access token": {
-    lines: ({ ACCESS_TOKEN = "" }) => ({ ACCESS_TOKEN }),
-    code: "NO_SESSION",
-  },
-  "a refresh token": {
-    lines: ({ REFRESH_TOKEN = "" }) => ({ REFRESH_TOKEN }),
-    code: "NO_SESSION",
-  },
-  "a session with the user's name in another line": {
-    lines: (stranger) => ({ ...stranger, AUTH_SESSION: "name:student" }),
-    code: "NO_SESSION",
-  },
-  "a refresh token with an expired token of the user": {
-    lines: ({ REFRESH_TOKEN = "" }, { sandbox: { settings: { clientId } } }) => ({
+/** Lines that a stranger may leave in the file, and the code of a call. */
+const PLANTED: [
+  what: string,
+  lines: (stranger: Variables, clientId: string) => Variables,
+  code: string,
+][] = [
+  ["an access token", ({ ACCESS_TOKEN = "" }) => ({ ACCESS_TOKEN }), "NO_SESSION"],
+  ["a refresh token", ({ REFRESH_TOKEN = "" }) => ({ REFRESH_TOKEN }), "NO_SESSION"],
+  [
+    "a session with the user's name in another line",
+    (stranger) => ({ ...stranger, AUTH_SESSION: "name:student" }),
+    "NO_SESSION",
+  ],
+  [
+    "a refresh token with an expired token of the user",
+    ({ REFRESH_TOKEN = "" }, clientId) => ({
       ACCESS_TOKEN: jwt({ client_id: clientId, username: "student", exp: 2_000 }),
       REFRESH_TOKEN,
       AUTH_SESSION: "name:mallory",
     }),
-    code: "REFRESH_REJECTED",
-  },
-};
-
-for (const [what, { lines, code }] of Object.entries(PLANTED)) {
+    "REFRESH_REJECTED",
+  ],
+];
+for (const [what, lines, code] of PLANTED) {
   Deno.test(`no call is made as the stranger whose tokens are in a .env found by search, if the user has set a password: ${what}`, () =>
     inWorld(async (world) => {
       const { folder, run, sandbox: { settings } } = world;
-      const planted = lines(await strangersLines(world), world);
+      const planted = lines(await strangersLines(world), settings.clientId);
       const env = variablesOf(settings);
       const { username, password } = settings;
       const after = async (script: string, variables = env) => {

@@ -32,8 +32,7 @@ export const noChromium: Lack | undefined = findChromium()
   : notInstalled("no Chromium found on PATH; install chromium or set CHROMIUM_PATH");
 
 /**
- * Starts Chromium with a temporary profile. It resolves only loopback and `portal.test`, which it maps
- * to loopback.
+ * Starts Chromium with a temporary profile. It resolves only loopback.
  */
 export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({
@@ -49,7 +48,7 @@ export async function launchBrowser(): Promise<Browser> {
       "--disable-sync",
       "--disable-breakpad",
       "--no-proxy-server",
-      "--host-resolver-rules=MAP portal.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     ],
   });
 }
@@ -96,7 +95,7 @@ export async function openPage(
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("request", (request) => {
     const { hostname } = new URL(request.url());
-    if (!["127.0.0.1", "localhost", "portal.test"].includes(hostname)) problems.push(request.url());
+    if (!["127.0.0.1", "localhost"].includes(hostname)) problems.push(request.url());
   });
   return { page, problems };
 }

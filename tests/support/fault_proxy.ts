@@ -22,7 +22,7 @@ import {
  *   body of the response
  * - `never`: the target sees nothing, and the connection stays open and silent
  * - `neverAfterRequest`: the target processes it, and the connection stays open and silent
- * - `dripMs`: the response arrives byte by byte, with this many milliseconds between two bytes
+ * - `drip`: the response arrives byte by byte, with 20 milliseconds between two bytes
  */
 export type Fault =
   | "pass"
@@ -32,7 +32,7 @@ export type Fault =
   | "closeMidAnswer"
   | "never"
   | "neverAfterRequest"
-  | { dripMs: number };
+  | "drip";
 
 export interface FaultProxyOptions {
   target: { hostname: string; port: number };
@@ -40,26 +40,19 @@ export interface FaultProxyOptions {
   keepAlive?: boolean;
 }
 
-export interface FaultProxy extends AsyncDisposable {
-  readonly url: string;
-  /** Sets the faults of the next requests, one for each. Later requests pass. */
-  plan(faults: Fault | Fault[]): void;
-  readonly counts: {
-    /** Requests that arrived at least in part. */
-    requests: number;
-    /** Requests to which the target responded, whether or not the client received the response. */
-    judged: number;
-  };
-}
-
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
-  const proxy = new Proxying(options);
+  const proxy = new FaultProxy(options);
   await proxy.listen();
   return proxy;
 }
 
-class Proxying implements FaultProxy {
-  readonly counts = { requests: 0, judged: 0 };
+class FaultProxy implements AsyncDisposable {
+  readonly counts = {
+    /** Requests that arrived at least in part. */
+    requests: 0,
+    /** Requests to which the target responded, whether or not the client received the response. */
+    judged: 0,
+  };
   readonly #options: FaultProxyOptions;
   readonly #closing = new AbortController();
   readonly #sockets = new Set<Socket>();
@@ -78,6 +71,7 @@ class Proxying implements FaultProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
+  /** Sets the faults of the next requests, one for each. Later requests pass. */
   plan(faults: Fault | Fault[]): void {
     this.#faults = [faults].flat();
   }
@@ -132,8 +126,8 @@ class Proxying implements FaultProxy {
       await write(socket, answer.subarray(0, (bodyStart(answer) + answer.length) / 2));
       return false;
     }
-    if (fault === "pass") await write(socket, answer);
-    else await this.#drip(socket, answer, fault.dripMs);
+    if (fault === "drip") await this.#drip(socket, answer);
+    else await write(socket, answer);
     return this.#options.keepAlive ?? false;
   }
 
@@ -150,11 +144,11 @@ class Proxying implements FaultProxy {
     }
   }
 
-  async #drip(socket: Socket, answer: Uint8Array, dripMs: number): Promise<void> {
+  async #drip(socket: Socket, answer: Uint8Array): Promise<void> {
     const { signal } = this.#closing;
     for (let at = 0; at < answer.length; at++) {
       await write(socket, answer.subarray(at, at + 1));
-      await pause(dripMs, undefined, { signal });
+      await pause(20, undefined, { signal });
     }
   }
 

@@ -16,9 +16,6 @@ export interface RedisServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts the server again on the same port. */
   start(): Promise<void>;
-  /** Pauses the process. */
-  pause(): void;
-  resume(): void;
   /** The content of the server's files. */
   dump(): Promise<string>;
   /** Runs a command line, as an administrator does. @returns The raw response. */
@@ -71,8 +68,6 @@ export async function startRedis(
     port,
     start: () => start(port),
     kill,
-    pause: () => running?.child.kill("SIGSTOP"),
-    resume: () => running?.child.kill("SIGCONT"),
     async dump() {
       const files = [...Deno.readDirSync(`${folder}/appendonlydir`)];
       const texts = files.map(({ name }) => Deno.readTextFile(`${folder}/appendonlydir/${name}`));

@@ -8,17 +8,11 @@ import { type LocalServer, serveLocal } from "../../support/local_server.ts";
 import { linesOf } from "../../support/portless.ts";
 import { needing, NO_SHELL, notInstalled, pythonWith, subject } from "../../support/needs.ts";
 
-/** The Python block of each section. */
-const CODE = new Map(
-  documentText("docs/python.md").split(/^#+ /m).map((section) => [
-    section.split("\n")[0] ?? "",
-    /^```py ignore\n([^]*?)^```$/m.exec(section)?.[1] ?? "",
-  ]),
-);
-
-/** The code of a section, with the address of an API. */
-function codeFor(section: string, apiUrl: string): string {
-  return (CODE.get(section) ?? "").replaceAll("https://api.example.com", apiUrl);
+/** The Python block of a section of the page, with the address of an API. */
+function codeOf(section: string, apiUrl: string): string {
+  const [, text = ""] = documentText("docs/python.md").split(new RegExp(`^#+ ${section}\n`, "m"));
+  const [, code = ""] = /^```py ignore\n([^]*?)^```$/m.exec(text) ?? [];
+  return code.replaceAll("https://api.example.com", apiUrl);
 }
 
 /** The Python that has what a test needs. */
@@ -30,16 +24,14 @@ const PYTHONS = {
 };
 
 interface PythonWorld extends CliWorld {
-  /** Runs code in the folder, with `platform-auth` on the path and a session in the `.env`. */
-  python(code: string, env?: Record<string, string>): Promise<ChildResult>;
+  /** Runs code in the folder. It knows `PlatformAuth`, the address `API` and these names. */
+  python(code: string, names?: Record<string, string>): Promise<ChildResult>;
+  /** Replaces `platform-auth`, which is on the path, with a script. */
+  writeCommand(script: string): Promise<void>;
+  /** Removes a line from the `.env`. */
+  removeLine(name: string): Promise<void>;
   /** The commands that Python ran. */
   commands(): string[];
-}
-
-/** Writes a command `platform-auth`. */
-async function writeCommand(folder: string, script: string): Promise<void> {
-  const file = `${folder}/bin/platform-auth`;
-  await Deno.writeTextFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
 /** A folder with `platform_auth.py` and a session. */
@@ -48,122 +40,116 @@ function inPythonWorld(
   use: (world: PythonWorld) => Promise<void>,
 ): Promise<void> {
   return inCliWorld(async (world) => {
-    const { folder } = world;
-    const { stdout } = await world.run(["python"]);
-    await Deno.writeTextFile(`${folder}/platform_auth.py`, stdout);
+    const { folder, sandbox } = world;
+    const file = new URL("../../../python/platform_auth.py", import.meta.url);
+    await Deno.copyFile(file, `${folder}/platform_auth.py`);
     await Deno.mkdir(`${folder}/bin`);
+    const writeCommand = (script: string) =>
+      Deno.writeTextFile(`${folder}/bin/platform-auth`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const line = `exec '${Deno.execPath()}' run --no-lock -qA '${CLI_PATH}' "$@"`;
-    await writeCommand(folder, `echo "$1" >> '${folder}/commands'\n${line}`);
+    await writeCommand(`echo "$1" >> '${folder}/commands'\n${line}`);
     await world.signIn();
-    const PATH = `${folder}/bin${PATH_SEPARATOR}${Deno.env.get("PATH")}`;
-    const python = (code: string, env: Record<string, string> = {}) =>
-      outputOf(interpreter, {
-        args: ["-c", code],
+    const python: PythonWorld["python"] = (code, names = {}) => {
+      const known = Object.entries({ API: sandbox.apiUrl, ...names })
+        .map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
+      const PATH = `${folder}/bin${PATH_SEPARATOR}${Deno.env.get("PATH")}`;
+      return outputOf(interpreter, {
+        args: ["-c", `from platform_auth import PlatformAuth\n${known.join("")}${code}`],
         cwd: folder,
         clearEnv: true,
-        env: childEnvironment({ PATH, ...env }),
+        env: childEnvironment({ PATH, ...names["API"] && { API_BASE_URL: names["API"] } }),
       });
+    };
     const commands = () => Deno.readTextFileSync(`${folder}/commands`).trim().split("\n");
-    await use({ ...world, python, commands });
+    const removeLine = async (name: string) => {
+      const text = await Deno.readTextFile(world.envFile);
+      await Deno.writeTextFile(world.envFile, text.replace(new RegExp(`^${name}=.*\n`, "m"), ""));
+    };
+    await use({ ...world, python, writeCommand, removeLine, commands });
   });
 }
 
-/** A server that notes whether each request contained a token. */
-function noting(respond: (url: string) => Response): LocalServer & { received: boolean[] } {
-  const received: boolean[] = [];
-  const server = serveLocal(({ headers, url }) => {
-    received.push(headers.has("authorization"));
-    return respond(url);
+interface NotingServer extends LocalServer {
+  readonly received: string[];
+}
+
+/** A file store that notes whether each request contained a token. */
+function fileStore(status: number): NotingServer {
+  const received: string[] = [];
+  const server = serveLocal(({ headers }) => {
+    received.push(headers.has("authorization") ? "a token" : "no token");
+    return new Response("time,value\n2025-01-01,1\n", { status });
   });
   return { ...server, received };
 }
 
-/** A file store. */
-const fileStore = (body: string, status = 200) => noting(() => new Response(body, { status }));
-
-/** An API that redirects to a file store, unless the path is `/v1/stations`. */
-const redirecting = (to: string) =>
-  noting((url) =>
-    url.endsWith("/v1/stations") ? Response.json([{ id: 1 }]) : Response.redirect(to)
-  );
-
-/** An API that rejects the first token and, at `/never`, each. */
-function rejecting(): LocalServer & { received: string[] } {
+/** An API that rejects the first token and, at `/never`, each. It redirects calls for a file. */
+function fakeApi(files: NotingServer): NotingServer {
   const received: string[] = [];
   const tokens = new Set<string>();
   const server = serveLocal(async (request) => {
-    tokens.add(request.headers.get("authorization") ?? "");
+    const token = request.headers.get("authorization") ?? "none";
+    tokens.add(token);
     const { pathname } = new URL(request.url);
-    received.push(`${pathname} ${tokens.size} ${await request.text()}`);
+    const number = token === "none" ? token : tokens.size;
+    received.push(`${pathname} ${number} ${await request.text()}`.trimEnd());
+    if (pathname === "/v1/stations") return Response.json([{ id: 1 }]);
+    if (!/^\/(never|rows|stream)$/.test(pathname)) return Response.redirect(files.origin);
     const isRejected = pathname === "/never" || tokens.size === 1;
     return new Response("", { status: isRejected ? 401 : 200 });
   });
   return { ...server, received };
 }
 
-/** What each section prints with the sandbox. */
+/** What sections print with the sandbox. */
 const PAGE = [
   ["Python: requests, httpx, pandas", "requests", /^6 \{'id': 'gull-harbor'/],
   ["requests", "requests", /^student\n$/],
   ["httpx", "httpx", /^student\n$/],
-  ["pandas", "pandas", /^6 8760\n$/],
-  ["fsspec", "fsspec", /^b'PAR1'\n$/],
 ] as const;
 
-/** Sends a stream and a row with a token that is rejected, then a call that is rejected again. */
-const REJECTED = [
+/** Functions that send a request. The body is a text or a list of parts, which cannot be repeated. */
+const SENDERS = [
   [
+    "requests",
     "requests",
     `import requests
 session = requests.Session()
 session.auth = PlatformAuth(API)
-print(session.post(API + "/stream", data=iter([b"a", b"b"])).status_code)
-row = session.post(API + "/rows", data="a row")
-print(row.status_code, len(row.history))
-print(session.get(API + "/never").status_code)`,
+def send(url, body):
+  return session.post(url, data=iter(body) if isinstance(body, list) else body)`,
   ],
   [
     "httpx",
+    "httpx.Client",
     `import httpx
-with httpx.Client(auth=PlatformAuth(API), base_url=API) as client:
-  print(client.post("/stream", content=iter([b"a", b"b"])).status_code)
-  row = client.post("/rows", content="a row")
-  print(row.status_code, len(row.history))
-  print(client.get("/never").status_code)`,
+client = httpx.Client(auth=PlatformAuth(API), follow_redirects=True)
+def send(url, body):
+  return client.post(url, content=iter(body) if isinstance(body, list) else body)`,
   ],
   [
     "httpx",
+    "httpx.AsyncClient",
     `import asyncio, httpx
-async def main():
-  async def stream():
-    yield b"a"
-    yield b"b"
-  async with httpx.AsyncClient(auth=PlatformAuth(API), base_url=API) as client:
-    print((await client.post("/stream", content=stream())).status_code)
-    row = await client.post("/rows", content="a row")
-    print(row.status_code, len(row.history))
-    print((await client.get("/never")).status_code)
-asyncio.run(main())`,
+client = httpx.AsyncClient(auth=PlatformAuth(API), follow_redirects=True)
+loop = asyncio.new_event_loop()
+async def parts(body):
+  for part in body:
+    yield part
+def send(url, body):
+  content = parts(body) if isinstance(body, list) else body
+  return loop.run_until_complete(client.post(url, content=content))`,
   ],
 ] as const;
 
-/** Follows a redirect to a file store that responds with 401, and calls the file store itself. */
-const ELSEWHERE = [
-  [
-    "requests",
-    `import requests
-auth = PlatformAuth(API)
-print(requests.get(API + "/file", auth=auth).status_code)
-print(requests.get(FILES, auth=auth).status_code)`,
-  ],
-  [
-    "httpx",
-    `import httpx
-with httpx.Client(auth=PlatformAuth(API), follow_redirects=True) as client:
-  print(client.get(API + "/file").status_code)
-  print(client.get(FILES).status_code)`,
-  ],
-] as const;
+/** Sends a stream and a row, calls that are always rejected, and a file's address in two ways. */
+const CALLS = `
+print(send(API + "/stream", [b"a", b"b"]).status_code)
+row = send(API + "/rows", "a row")
+print(row.status_code, len(row.history))
+print(send(API + "/never", None).status_code)
+print(send(API + "/file", None).status_code)
+print(send(FILES, None).status_code)`;
 
 /** Makes many calls at once with one object. */
 const AT_ONCE = [
@@ -211,23 +197,17 @@ except Exception:
   print("".join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format()))
 `;
 
-const FAILING = `
-import sys, traceback
+/** Prints the error of a call, whose verbose traceback must not show a secret. */
+const failing = (call: string): string => `
+import getpass, platform_auth, sys, traceback
+getpass.getpass = lambda prompt: open("copied").read()
 try:
-  PlatformAuth(API, env_file=ENV_FILE).headers()
+  ${call}
 except Exception as error:
   shown = "".join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format())
   assert "hunter2" not in shown, "a secret is in the traceback"
   print(type(error).__name__, error)
 `;
-
-/** What the code of a test begins with. */
-function withNames(code: string, names: Record<string, string | null>): string {
-  const lines = Object.entries(names).map(([name, value]) =>
-    `${name} = ${value === null ? "None" : JSON.stringify(value)}\n`
-  );
-  return `from platform_auth import PlatformAuth\n${lines.join("")}${code}`;
-}
 
 subject(NO_SHELL, "Python", (register) => {
   const test = (
@@ -244,101 +224,81 @@ subject(NO_SHELL, "Python", (register) => {
 
   for (const [section, library, output] of PAGE) {
     test(`the section "${section}" of docs/python.md reads the API`, library, async (world) => {
-      const { stdout, stderr } = await world.python(codeFor(section, world.sandbox.apiUrl));
+      const { stdout, stderr } = await world.python(codeOf(section, world.sandbox.apiUrl));
       assertEquals(stderr, "");
       assertMatch(stdout, output);
     });
   }
 
-  for (const library of ["pandas", "fsspec"] as const) {
+  for (const [library, output] of [["pandas", "1 1\n"], ["fsspec", "b'time'\n"]] as const) {
     test(
-      `${library} follows a redirect to another host without the token`,
+      `the section "${library}" of docs/python.md follows a redirect without the token`,
       library,
       async (world) => {
-        await using files = fileStore("time,value\n2025-01-01,1\n");
-        await using api = redirecting(files.origin);
-        const { stdout, stderr } = await world.python(codeFor(library, api.origin), {
-          API_BASE_URL: api.origin,
-        });
-        assertEquals([stdout, stderr], [library === "pandas" ? "1 1\n" : "b'time'\n", ""]);
-        assert(api.received.every((hasToken) => hasToken));
-        assert(files.received.length > 0 && !files.received.includes(true));
+        await using files = fileStore(200);
+        await using api = fakeApi(files);
+        const code = codeOf(library, api.origin);
+        const { stdout, stderr } = await world.python(code, { API: api.origin });
+        assertEquals([stdout, stderr], [output, ""]);
+        assert(api.received.length > 0 && api.received.every((call) => call.endsWith(" 1")));
+        assertEquals(new Set(files.received), new Set(["no token"]));
       },
     );
   }
 
-  for (const [index, [library, code]] of REJECTED.entries()) {
-    const name = index === 2 ? "httpx.AsyncClient" : library;
+  for (const [library, name, sender] of SENDERS) {
     test(
-      `after a 401, ${name} repeats the call once with a newer token`,
+      `${name} repeats a call once after a 401, and sends the token to no other host`,
       library,
       async (world) => {
-        await using api = rejecting();
-        const { stdout, stderr } = await world.python(withNames(code, { API: api.origin }));
-        assertEquals([stdout, stderr], ["401\n200 1\n401\n", ""]);
-        // The last 401 follows a refresh so closely that another refresh would not help.
-        assertEquals(api.received, ["/stream 1 ab", "/rows 1 a row", "/rows 2 a row", "/never 2 "]);
+        await using files = fileStore(401);
+        await using api = fakeApi(files);
+        const names = { API: api.origin, FILES: files.origin };
+        const { stdout, stderr } = await world.python(sender + CALLS, names);
+        assertEquals(stdout, "401\n200 1\n401\n401\n401\n", stderr);
+        assertMatch(stderr, /UserWarning: PlatformAuth sends no token to http:/);
+        // The 401 of /never follows a refresh so closely that another refresh would not help.
+        const calls = ["/stream 1 ab", "/rows 1 a row", "/rows 2 a row", "/never 2", "/file 2"];
+        assertEquals([api.received, files.received], [calls, ["no token", "no token"]]);
         assertEquals(world.commands(), ["token", "token", "refresh", "token", "token"]);
       },
     );
   }
 
-  test("if no refresh is possible after a 401, a warning says why", "requests", async (world) => {
-    await using api = rejecting();
-    const text = await Deno.readTextFile(world.envFile);
-    await Deno.writeTextFile(world.envFile, text.replace(/^REFRESH_TOKEN=.*\n/m, ""));
-    const code = `import requests
-print(requests.get(API, auth=PlatformAuth(API)).status_code)`;
-    const { stdout, stderr } = await world.python(withNames(code, { API: api.origin }));
-    assertEquals(stdout, "401\n");
-    assertMatch(stderr, /UserWarning: The API rejected the token \(401\), .*: .*login --force/);
-  });
-
-  for (const [library, code] of ELSEWHERE) {
-    test(`${library} sends the token to no other host, and warns`, library, async (world) => {
-      await using files = fileStore("", 401);
-      await using api = redirecting(files.origin);
-      const names = { API: api.origin, FILES: files.origin };
-      const { stdout, stderr } = await world.python(withNames(code, names));
-      assertEquals(stdout, "401\n401\n");
-      assertMatch(stderr, /UserWarning: PlatformAuth sends no token to http:/);
-      assertEquals([api.received, files.received], [[true], [false, false]]);
-      assertEquals(world.commands(), ["token"]);
-    });
-  }
-
   for (const [library, code] of AT_ONCE) {
     test(`parallel calls of ${library} ask for one token`, library, async (world) => {
-      const names = { API: world.sandbox.apiUrl };
-      const { stdout, stderr } = await world.python(withNames(code, names));
+      const { stdout, stderr } = await world.python(code);
       assertEquals([stdout, stderr], ["{200}\n", ""]);
       assertEquals(world.commands(), ["token"]);
     });
   }
 
-  test(
-    "login() prompts for a portal string, which later calls use",
-    "requests",
-    async (world) => {
-      const { ACCESS_TOKEN = "" } = linesOf(world.envFile);
-      await Deno.writeTextFile(`${world.folder}/copied`, `bearer ${ACCESS_TOKEN}`);
-      const code = `import getpass, platform_auth
+  test("if no refresh is possible after a 401, a warning says why", "requests", async (world) => {
+    await using files = fileStore(401);
+    await using api = fakeApi(files);
+    await world.removeLine("REFRESH_TOKEN");
+    const code = `import requests
+print(requests.get(API + "/rows", auth=PlatformAuth(API)).status_code)`;
+    const { stdout, stderr } = await world.python(code, { API: api.origin });
+    assertEquals(stdout, "401\n");
+    assertMatch(stderr, /UserWarning: The API rejected the token \(401\), .*: .*login --force/);
+  });
+
+  test("login() prompts for a portal string, which later calls use", "requests", async (world) => {
+    const { folder, envFile, python } = world;
+    const { ACCESS_TOKEN = "" } = linesOf(envFile);
+    await Deno.writeTextFile(`${folder}/copied`, `bearer ${ACCESS_TOKEN}`);
+    const code = `import getpass, platform_auth
 getpass.getpass = lambda prompt: open("copied").read()
 platform_auth.api.get("/v1/whoami")
 platform_auth.login()
 print(platform_auth.api.get("/v1/whoami").status_code)`;
-      const { stdout, stderr } = await world.python(code);
-      assertMatch(stdout, /^Signed in as student\.\n.*cannot be refreshed.*\n200\n$/);
-      assert(!/eyJ/.test(stdout + stderr));
-      assertEquals(world.commands(), ["token", "login", "token"]);
-      assertEquals(linesOf(world.envFile).REFRESH_TOKEN, undefined);
-      await Deno.writeTextFile(`${world.folder}/copied`, "bearer hunter2");
-      const wrong = await world.python(`import getpass, platform_auth
-getpass.getpass = lambda prompt: open("copied").read()
-${FAILING.replace(/PlatformAuth.*/, "platform_auth.login()")}`);
-      assertMatch(wrong.stdout, /^PlatformAuthError .*Copy Token/);
-    },
-  );
+    const { stdout, stderr } = await python(code);
+    assertMatch(stdout, /^Signed in as student\.\n.*cannot be refreshed.*\n200\n$/);
+    assert(!/eyJ/.test(stdout + stderr));
+    assertEquals(world.commands(), ["token", "login", "token"]);
+    assertEquals(linesOf(envFile).REFRESH_TOKEN, undefined);
+  });
 
   test("PlatformAuth asks for another token a minute before expiry", "requests", async (world) => {
     const code = `import time
@@ -348,44 +308,40 @@ for minutes in (0, 28.5, 29.5):
   time.time = lambda: real() + minutes * 60
   auth.headers()
   print(open("commands").read().count("token"))`;
-    const { stdout, stderr } = await world.python(withNames(code, { API: world.sandbox.apiUrl }));
+    const { stdout, stderr } = await world.python(code);
     assertEquals([stdout, stderr], ["1\n1\n2\n", ""]);
   });
 
   test("neither PlatformAuth nor a traceback shows the token", "requests", async (world) => {
-    const { code, stdout, stderr } = await world.python(
-      withNames(SHOWING, { API: world.sandbox.apiUrl }),
-    );
+    const { code, stdout, stderr } = await world.python(SHOWING);
     assertEquals(code, 0, stderr.replaceAll(/eyJ\S+/g, "token"));
     assertMatch(stdout, /_header.*Traceback/s);
     assert(!/eyJ/.test(stdout + stderr));
   });
 
-  test("an error of PlatformAuth says what to do, without a secret", "requests", async (world) => {
-    const { folder, python, sandbox } = world;
-    const failing = async (ENV_FILE: string | null, env?: Record<string, string>) => {
-      const names = { API: sandbox.apiUrl, ENV_FILE };
-      const { stdout, stderr } = await python(withNames(FAILING, names), env);
+  test("an error says what to do, without a secret", "requests", async (world) => {
+    const assertFails = async (call: string, shown: RegExp) => {
+      const { stdout, stderr } = await world.python(failing(call));
       assertEquals(stderr, "");
-      return stdout;
+      assertMatch(stdout, shown);
     };
-    assertMatch(
-      await failing("empty.env"),
+    const call = "PlatformAuth(API).headers()";
+    await assertFails(
+      'PlatformAuth(API, env_file="empty.env").headers()',
       /^LoginNeeded .*empty\.env.*platform-auth login.*platform_auth\.login\(\)/,
     );
-    assertMatch(
-      await failing(null, { PATH: "/usr/bin:/bin", HOME: folder }),
+    await Deno.writeTextFile(`${world.folder}/copied`, "bearer hunter2");
+    await assertFails("platform_auth.login()", /^PlatformAuthError .*Copy Token/);
+    for (const printed of ["hunter2", '{"access_token": "hunter2 hunter2"}', '["hunter2"]', ""]) {
+      await world.writeCommand(`echo '${printed}'`);
+      await assertFails(call, /^PlatformAuthError .*printed no token, .*platform-auth python/);
+    }
+    await world.writeCommand("echo 'something broke' >&2; exit 1");
+    await assertFails(call, /^PlatformAuthError something broke\n$/);
+    await assertFails(
+      `import os; os.environ.update(PATH="/nowhere", HOME="/nowhere"); ${call}`,
       /^PlatformAuthError Cannot find the command platform-auth; .*PATH/,
     );
-    for (const printed of ["hunter2", '{"access_token": "hunter2 hunter2"}', '["hunter2"]', ""]) {
-      await writeCommand(folder, `echo '${printed}'`);
-      assertMatch(
-        await failing(null),
-        /^PlatformAuthError .*printed no token, .*platform-auth python/,
-      );
-    }
-    await writeCommand(folder, "echo 'something broke' >&2; exit 1");
-    assertEquals(await failing(null), "PlatformAuthError something broke\n");
   });
 
   test("without API_BASE_URL, PlatformAuth needs an https address", "requests", async (world) => {
@@ -395,10 +351,8 @@ for address in ([], ["http://api.example.com"], ["https://kim:hunter2@api.exampl
     requests.get(API, auth=PlatformAuth(*address))
   except Exception as error:
     print(type(error).__name__, error)`;
-    const text = await Deno.readTextFile(world.envFile);
-    await Deno.writeTextFile(world.envFile, text.replace(/^API_BASE_URL=.*\n/m, ""));
-    const names = { API: world.sandbox.apiUrl };
-    const { stdout, stderr } = await world.python(withNames(code, names));
+    await world.removeLine("API_BASE_URL");
+    const { stdout, stderr } = await world.python(code);
     assertEquals(stderr, "");
     assertMatch(stdout, /^PlatformAuthError .*API_BASE_URL.*\n(ValueError .*https.*\n){2}$/);
   });

@@ -8,40 +8,28 @@ import { IN_A_CONSOLE } from "../../support/terminal.ts";
 import { windowsCommand, windowsRoot } from "../../support/windows_command.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
+const { root, repository, packages } = windowsRoot();
 
-/** Copies the working tree and the fetched packages into the root folder. */
-async function copyIn(): Promise<void> {
-  const script = `set -euo pipefail
-    rm -rf "$2" "$5" && mkdir -p "$2" "$3" "$5"
-    cd "$1" && git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null |
-      tar -cf - -T - | tar -xf - -C "$2"
-    [ -d "$4" ] && cp -ru "$4" "$3/" || true`;
-  const { root, repository, packages } = windowsRoot();
-  // Interrupted tests leave files in this folder.
-  const temporary = `${root}/prefix/drive_c/users/root/AppData/Local/Temp`;
-  const { denoDir } = JSON.parse(await output(Deno.execPath(), ["info", "--json"]));
-  const folders = [REPOSITORY, repository, packages, `${denoDir}/npm`, temporary];
-  await output("bash", ["-c", script, "copy", ...folders]);
+/** Runs a script of bash. */
+async function bash(script: string, ...args: string[]): Promise<boolean> {
+  const all = ["-euo", "pipefail", "-c", script, "bash", ...args];
+  const child = new Deno.Command("bash", { args: all, cwd: REPOSITORY, stdin: "null" }).spawn();
+  return (await child.status).success;
 }
 
-async function output(command: string, args: string[]): Promise<string> {
-  const { success, stdout } = await new Deno.Command(command, { args, stderr: "inherit" }).output();
-  if (!success) throw new Error(`Cannot go on: ${command} ${args.join(" ")} failed`);
-  return new TextDecoder().decode(stdout);
+/** Makes the root folder, and copies the working tree and the fetched packages into it. */
+const PREPARE = `
+  tests/project/windows/make_root.sh "$1"
+  # Interrupted tests leave files in the last of these folders.
+  temporary="$1/prefix/drive_c/users/root/AppData/Local/Temp"
+  rm -rf "$2" "$temporary" && mkdir -p "$2" "$3" "$temporary"
+  git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null |
+    tar -cf - -T - | tar -xf - -C "$2"
+  cache=$(NO_COLOR=1 "$4" info | sed -n 's/^DENO_DIR location: //p')
+  if [ -d "$cache/npm" ]; then cp -ru "$cache/npm" "$3/"; fi`;
+if (!await bash(PREPARE, root, repository, packages, Deno.execPath())) {
+  throw new Error(`Cannot prepare ${root}`);
 }
-
-let failed = false;
-async function run(title: string, command: string[]): Promise<void> {
-  console.log(`\n== ${title}`);
-  // Deno's own pipes are sockets, to which programs under Wine cannot write.
-  const piped = ["-o", "pipefail", "-c", '"$0" "$@" 2>&1 | cat', ...command];
-  const child = new Deno.Command("bash", { args: piped, stdin: "null" }).spawn();
-  const { success } = await child.status;
-  failed ||= !success;
-}
-
-await output(fileURLToPath(new URL("make_root.sh", import.meta.url)), [windowsRoot().root]);
-await copyIn();
 
 const TESTS = ["test", "--lock=tests/deno.lock", "-A", "--quiet", "--no-check", "--seed=1"];
 /** Tests that do not depend on the system, or that need Linux. */
@@ -54,28 +42,33 @@ const ELSEWHERE = [
   "tests/project/layers_test.ts",
   "tests/project/release",
   "tests/project/typing",
-  "tests/project/windows/console_test.ts",
   "tests/sandbox",
   "tests/session/cluster",
   "tests/session/interleavings_test.ts",
 ];
 const named = Deno.args;
-const tests = named.length > 0 ? named : [`--ignore=${ELSEWHERE}`, "tests"];
-for (const args of [["task", "demo"], [...TESTS, "--parallel", ...tests]]) {
-  await run(`On Windows: deno ${args.join(" ")}`, windowsCommand(args));
+const runs: [title: string, command: string[]][] = [
+  ["The demo on Windows", windowsCommand(["task", "demo"])],
+  [
+    "Tests on Windows",
+    windowsCommand([
+      ...[...TESTS, "--parallel"],
+      ...named.length > 0 ? named : [`--ignore=${ELSEWHERE}`, "tests"],
+    ]),
+  ],
+];
+if (named.length === 0) {
+  // These tests run in Deno for Linux.
+  const variables = [`TMPDIR=${root}/tmp`, "TYPE_INTO=windows", "NO_COLOR=1"];
+  const command = [Deno.execPath(), ...TESTS, `--filter=${IN_A_CONSOLE.trim()}`];
+  const files = ["tests/cli", "tests/platform", "tests/project/windows/console_test.ts"];
+  runs.push(["Typing into a console of Windows", ["env", ...variables, ...command, ...files]]);
 }
 
-if (named.length === 0) {
-  // console_test.ts starts Deno for Windows itself; in the other files, it replaces Deno.
-  const variables = [`TMPDIR=${windowsRoot().root}/tmp`, "TYPE_INTO=windows"];
-  const filter = `--filter=${IN_A_CONSOLE.trim()}`;
-  const typing: [string[], string[]][] = [
-    [[], ["tests/project/windows/console_test.ts"]],
-    [variables, [filter, "tests/cli", "tests/notebook", "tests/platform"]],
-  ];
-  for (const [variables, args] of typing) {
-    const command = ["env", "-C", REPOSITORY, "NO_COLOR=1", ...variables, Deno.execPath()];
-    await run(`Typing into a console of Windows: ${args}`, [...command, ...TESTS, ...args]);
-  }
+let isGreen = true;
+for (const [title, command] of runs) {
+  console.log(`\n== ${title}`);
+  // Deno's own pipes are sockets, to which programs under Wine cannot write.
+  isGreen = await bash('"$@" 2>&1 | cat', ...command) && isGreen;
 }
-Deno.exit(failed ? 1 : 0);
+Deno.exit(isGreen ? 0 : 1);

@@ -2,14 +2,9 @@
  * Logins with further steps, as data for each way to give the answers. The tests of the kernel and
  * of the command line use these cases, too.
  */
-import { type Answers, ChallengeError } from "../../../mod.ts";
+import type { Answers } from "../../../mod.ts";
 import type { NewUser, Sandbox } from "../../../src/sandbox/mod.ts";
-import {
-  type Portless,
-  portless,
-  type PortlessOptions,
-  rejection,
-} from "../../support/portless.ts";
+import { type Portless, portless, type PortlessOptions } from "../../support/portless.ts";
 
 /** A challenge of the provider, and the user's answer. */
 export interface Turn {
@@ -80,11 +75,6 @@ const email = "ada@example.org";
 /** Every challenge that can be answered, alone and in chains. */
 export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   {
-    title: "a new password",
-    user: { challenge: "NEW_PASSWORD_REQUIRED", email },
-    turns: [newPassword],
-  },
-  {
     title: "a new password at the second attempt and an attribute",
     typedIn: ["terminal", "kernel"],
     user: { challenge: "NEW_PASSWORD_REQUIRED" },
@@ -105,7 +95,6 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
     ],
   },
   { title: "a code by SMS", user: { challenge: "SMS_MFA", phone }, turns: [sms("SMS_MFA")] },
-  { title: "a code by e-mail", user: { challenge: "EMAIL_OTP", email }, turns: [mail] },
   {
     title: "a code by SMS instead of a password",
     user: { challenge: "SMS_OTP", phone },
@@ -195,13 +184,6 @@ export const BY_MAIL: ChallengeCase["user"] = { challenge: "EMAIL_OTP", email: "
 /** The outcome of an answer: the code of its error, or the state. */
 export async function outcome(answered: Promise<{ state: string }>): Promise<string> {
   return await answered.then(({ state }) => state, (error) => error.code ?? error.name);
-}
-
-/** The error of a login that stops at its first step. */
-export async function stopped({ session }: Portless): Promise<ChallengeError> {
-  const error = await rejection(session.login({ strategy: "environment" }));
-  if (!(error instanceof ChallengeError)) throw error;
-  return error;
 }
 
 /** The right answer to `BY_MAIL`. */

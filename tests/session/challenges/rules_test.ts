@@ -1,26 +1,24 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Answers, Ask, Challenge, ChallengeError } from "../../../mod.ts";
 import { totpIn } from "../../../src/sandbox/identity_provider/challenges/authenticators.ts";
-import { BY_MAIL, codeByMail, NEW_PASSWORD, outcome, stopped, USERNAME, worldOf } from "./cases.ts";
-import { type Held, portless, rejection } from "../../support/portless.ts";
-import { brokenConnection } from "../../support/answers.ts";
+import { BY_MAIL, codeByMail, NEW_PASSWORD, outcome, USERNAME, worldOf } from "./cases.ts";
+import { type Portless, portless, rejection } from "../../support/portless.ts";
+import { tokenAnswer } from "../../support/answers.ts";
 
 Deno.test("an answer that does not fit its challenge causes a TypeError and is not sent", async () => {
   const code = "EMAIL_OTP_CODE";
-  const wrong: [unknown, RegExp, challenge?: string][] = [
-    [undefined, /^onChallenge must return an object with exactly these strings: EMAIL_OTP_CODE$/],
-    ["123456", /with exactly these strings: EMAIL_OTP_CODE$/],
-    [{ [code]: "0", more: "1" }, /with exactly these strings: EMAIL_OTP_CODE$/],
-    [{}, /with exactly these strings: EMAIL_OTP_CODE$/],
-    [{ [code]: " " }, /with exactly these strings: EMAIL_OTP_CODE$/],
-    [{ ANSWER: "PIGEON" }, /\(one of SOFTWARE_TOKEN_MFA, EMAIL_OTP\)/, "SELECT_MFA_TYPE"],
+  const wrong = [undefined, "123456", {}, { [code]: "0", more: "1" }, { [code]: " " }];
+  const byMail = /^onChallenge must return an object with exactly these strings: EMAIL_OTP_CODE$/;
+  const cases: [challenge: string, answers: unknown, message: RegExp][] = [
+    ...wrong.map((answers): [string, unknown, RegExp] => ["EMAIL_OTP", answers, byMail]),
+    ["SELECT_MFA_TYPE", { ANSWER: "PIGEON" }, /\(one of SOFTWARE_TOKEN_MFA, EMAIL_OTP\)/],
   ];
-  for (const [answers, said, challenge = "EMAIL_OTP"] of wrong) {
+  for (const [challenge, answers, message] of cases) {
     await using world = worldOf({ ...BY_MAIL, challenge });
     const error = await rejection(world.session.login({ onChallenge: () => answers as Answers }));
     assertEquals(error.name, "TypeError");
-    assertMatch(error.message, said);
-    assertEquals(world.sandbox.requests.length, 1);
+    assertMatch(error.message, message);
+    assertEquals(world.sent.length, 1);
   }
 });
 
@@ -68,24 +66,18 @@ Deno.test("a logout or another login during a further step cancels the waiting l
   }
 });
 
-const FAULTS: [string, () => Response, string, number][] = [
-  ["is sent again after a 503", () => new Response("", { status: 503 }), "valid", 2],
-  ["is not sent again after a lost response", brokenConnection, "UNREACHABLE", 1],
-];
-for (const [what, fault, state, sent] of FAULTS) {
-  Deno.test(`an answer ${what}`, async () => {
+Deno.test("an answer is sent again after a 503, but not after a lost response", async () => {
+  const faults = [[{ status: 503 }, "valid", 3], [{ drop: "during" }, "UNREACHABLE", 2]] as const;
+  for (const [fault, state, sent] of faults) {
     await using world = worldOf(BY_MAIL);
-    let count = 0;
-    const fetch: typeof globalThis.fetch = (input, init) => {
-      const isAnswer = String(init?.body).includes("EMAIL_OTP_CODE");
-      if (isAnswer && ++count === 1) return Promise.try(fault);
-      return (world.options.fetch ?? globalThis.fetch)(input, init);
+    const onChallenge = () => {
+      world.sandbox.failures.push({ at: "token", times: 1, ...fault });
+      return codeByMail(world);
     };
-    const onChallenge = () => codeByMail(world);
-    const login = world.another({ fetch }).login({ onChallenge });
-    assertEquals([await outcome(login), count], [state, sent]);
-  });
-}
+    const login = world.session.login({ onChallenge });
+    assertEquals([await outcome(login), world.sent.length], [state, sent]);
+  }
+});
 
 Deno.test("an answer after a rejected one contains the provider's latest session string", async () => {
   await using world = portless({
@@ -114,19 +106,17 @@ Deno.test("for a login with an alias, an answer contains the provider's user nam
   assertEquals(status.state, "valid");
 });
 
-for (const challenge of ["PASSWORD_VERIFIER", "WEB_AUTHN", "SOMETHING_NEW"]) {
-  Deno.test(`the error for the challenge ${challenge} says what to do`, async () => {
+Deno.test("a challenge that nobody can answer ends the login and says what to do", async () => {
+  for (const challenge of ["PASSWORD_VERIFIER", "WEB_AUTHN", "SOMETHING_NEW"]) {
     await using world = worldOf({ challenge });
-    const onChallenge = () => {
-      throw new Error("there is nothing to answer");
-    };
+    const onChallenge = () => ({});
     const error = await rejection(world.session.login({ onChallenge })) as ChallengeError;
-    assertEquals([error.code, error.challenge.name], ["CHALLENGE_REQUIRED", challenge]);
+    const { name, asks } = error.challenge;
+    assertEquals([error.code, name, asks], ["CHALLENGE_REQUIRED", challenge, []]);
     assertMatch(error.fix, /^ask the support channel .* login\(\{ strategy: "portal" \}\)$/);
-    assertEquals(error.challenge.asks, []);
     assertEquals(world.sandbox.requests.length, 1);
-  });
-}
+  }
+});
 
 Deno.test("the key for an authenticator app is shown only once, as text and as an otpauth address", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
@@ -161,19 +151,14 @@ Deno.test("a login that is aborted while an answer is being sent changes nothing
   world.clock.jump(7_200);
   const leave = new AbortController();
   const reason = new Error("left");
-  let held: Held | undefined;
   const login = world.session.login({
     signal: leave.signal,
     onChallenge: () => {
-      held = world.hold();
-      held.arrived.then(() => leave.abort(reason));
+      world.hold().arrived.then(() => leave.abort(reason));
       return codeByMail(world);
     },
   });
   assertEquals(await rejection(login), reason);
-  held?.release();
-  // After these turns, a session would have saved the late response.
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve));
   for (const session of [world.session, world.another()]) {
     const { state, warnings } = session.status();
     assertEquals([state, warnings], ["none", []]);
@@ -182,7 +167,8 @@ Deno.test("a login that is aborted while an answer is being sent changes nothing
 
 Deno.test("if nobody can answer MFA_SETUP, login() requests no key and recommends onChallenge", async () => {
   await using world = worldOf({ challenge: "MFA_SETUP" });
-  const { code, challenge, fix } = await stopped(world);
+  const login = world.session.login({ strategy: "environment" });
+  const { code, challenge, fix } = await rejection(login) as ChallengeError;
   assertEquals([code, challenge.name], ["CHALLENGE_REQUIRED", "MFA_SETUP"]);
   assertEquals(challenge.asks.map(({ name }) => name), ["SOFTWARE_TOKEN_MFA_CODE"]);
   assertMatch(fix, /onChallenge/);
@@ -210,4 +196,36 @@ Deno.test("a login that replaces the password warns that PASSWORD still has the 
       `${challenge}`,
     );
   }
+});
+
+Deno.test("the answer that completes the setup of an authenticator app contains no code", async () => {
+  await using world = worldOf({ challenge: "MFA_SETUP" });
+  await world.session.login({
+    onChallenge: async () => ({ SOFTWARE_TOKEN_MFA_CODE: await world.sandbox.totp(USERNAME) }),
+  });
+  const [, key = {}, verification = {}, answer] = world.sent.map(({ body }) => body);
+  assertEquals(Object.keys(key), ["Session"]);
+  assertEquals(Object.keys(verification).sort(), ["Session", "UserCode"]);
+  const { ChallengeName, ChallengeResponses } = answer ?? {};
+  assertEquals(ChallengeName, "MFA_SETUP");
+  assertEquals(Object.keys(ChallengeResponses ?? {}).sort(), ["SECRET_HASH", "USERNAME"]);
+});
+
+Deno.test("each request of a login has its own time limit, which excludes the user's time to answer", async () => {
+  await using world: Portless = portless({
+    session: { timeoutMs: 30_000 },
+    provider: (_, count) => {
+      world.clock.advance(29);
+      return count === 4 ? tokenAnswer() : Response.json({
+        ChallengeName: "CUSTOM_CHALLENGE",
+        ChallengeParameters: {},
+        Session: `session-${count}`,
+      });
+    },
+  });
+  const onChallenge = () => {
+    world.clock.advance(120);
+    return { ANSWER: "an answer" };
+  };
+  assertEquals((await world.session.login({ onChallenge })).state, "valid");
 });

@@ -1,77 +1,39 @@
 /** Sessions that share `AUTH_STORE`. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { createSession, type SessionOptions } from "../../../mod.ts";
-import { settingsStore } from "../../../src/redis/settings_store.ts";
-import { startSandbox } from "../../../src/sandbox/mod.ts";
-import { AccountSession } from "../../../src/session.ts";
-import { resolveSettings } from "../../../src/settings/settings.ts";
+import { createSession } from "../../../mod.ts";
+import { sealed, type SessionRecord } from "../../../src/redis/mod.ts";
+import { createSandbox } from "../../../src/sandbox/mod.ts";
 import { jwt } from "../../support/answers.ts";
-import { inFolder } from "../../support/child_deno.ts";
+import { inFolder, MOD_URL, startScript } from "../../support/child_deno.ts";
+import { serveLocal } from "../../support/local_server.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
-import { rounds } from "../../support/property.ts";
 import { NO_REDIS, startRedis } from "../../support/redis_server.ts";
+import { newStoreKey } from "../../support/store_key.ts";
 import { Table } from "../../support/table.ts";
-import { startClient } from "../processes/client_process.ts";
-import { assertServed } from "../processes/one_refresh.ts";
-import { call, type Cluster, clusterTest } from "./in_cluster.ts";
+import { clusterTest } from "./in_cluster.ts";
 
 clusterTest(
-  "a store keeps one session for each account",
-  async ({ server, session, store: { storeKey = "" }, world }) => {
+  "login() refuses to replace the session of another account in the store",
+  async ({ server, session, world }) => {
     const grace = { username: "grace", password: "Another-Password-1" };
     world.sandbox.addUser(grace);
-    const one = new AccountSession({ ...world.options, store: server.url, storeKey }, false);
-    assertEquals((await one.login()).username, "student");
-    one.configure({ ...world.options, store: server.url, storeKey, ...grace });
-    assertEquals((await rejection(call(one))).code, "NO_SESSION");
-    assertEquals((await one.login()).username, "grace");
-    assertEquals((await session().login()).source, "store");
-  },
-);
-
-/** A session whose settings contain no user name. `hash` selects the account in the store. */
-function unnamed({ world, store }: Cluster, hash: string, more: SessionOptions = {}) {
-  const { username: _, password: __, ...options } = world.options;
-  return createSession({ ...options, ...store, store: `${store.store}${hash}`, ...more });
-}
-
-const OTHER_ACCOUNT = /keeps the session of \w+, and this login is for another account; /;
-
-clusterTest("login() refuses to replace another user's session in the store", async (cluster) => {
-  const { world } = cluster;
-  const grace = { username: "grace", password: "Another-Password-1" };
-  world.sandbox.addUser(grace);
-  const { username = "", password = "" } = world.options;
-  await unnamed(cluster, `#${username}`).login({ username, password });
-  const errors = await Promise.all([
-    rejection(unnamed(cluster, `#${username}`).login(grace)),
-    rejection(unnamed(cluster, "#somebody", grace).login()),
-  ]);
-  for (const error of errors) {
-    assertEquals(error.code, "INVALID_SETTING");
-    assertMatch(error.message, OTHER_ACCOUNT);
-    assertMatch(error.message, /AUTH_STORE end with #grace/);
-  }
-  assertEquals(world.logins(), 1, "nothing was sent");
-  const worker = unnamed(cluster, `#${username}`);
-  await worker.accessToken();
-  assertEquals([worker.status().username, worker.status().canRefresh], [username, true]);
-});
-
-clusterTest(
-  "login() refuses a portal string of another account than the store's session",
-  async ({ session, world }) => {
-    await session().login();
-    const one = session();
+    const one = session({ store: `${server.url}#student` });
+    await one.login();
+    const token = await one.accessToken();
     const portalToken = `bearer ${jwt({ sub: "ada", exp: 4e9 })}`;
-    const error = await rejection(one.login({ portalToken }));
-    assertEquals(error.code, "INVALID_SETTING");
-    assertMatch(error.message, OTHER_ACCOUNT);
-    assertEquals([one.status().canRefresh, await one.accessToken()], [
-      true,
-      await session().accessToken(),
-    ]);
+    const logins: [login: () => Promise<unknown>, account: string][] = [
+      [() => one.login(grace), "grace"],
+      [() => session({ store: `${server.url}#somebody`, ...grace }).login(), "grace"],
+      [() => one.login({ portalToken }), "ada"],
+    ];
+    for (const [login, account] of logins) {
+      const { code, message } = await rejection(login());
+      assertEquals(code, "INVALID_SETTING");
+      assertMatch(message, /keeps the session of \w+, and this login is for another account; /);
+      assertMatch(message, new RegExp(`AUTH_STORE end with #${account}`));
+    }
+    assertEquals([world.logins(), await one.accessToken()], [1, token]);
     // A portal string of the same account is accepted. After a logout, so is one of any account.
     const own = await world.sandbox.portalToken();
     assertEquals((await one.login({ portalToken: own })).source, "portal");
@@ -80,59 +42,53 @@ clusterTest(
   },
 );
 
-clusterTest(
-  "sessions continue while their store is down, and after it has lost its data",
-  async ({ server, session, world }) => {
-    let limitMs = 60_000;
-    const timeout = () => AbortSignal.timeout(limitMs);
-    const [one, other] = [session({ timeout }), session({ timeout })];
-    await one.login();
-    await other.login();
-    await server.kill();
-    limitMs = 300;
-    // The token is still valid, although a refresh is due.
-    world.clock.advance(1_700);
-    assertEquals([await call(one), world.refreshes()], [200, 0]);
-    assertMatch(one.status().warnings.join(), /store at 127.0.0.1:\d+: the connection was refused/);
-    world.clock.advance(1_000);
-    assertEquals((await rejection(call(other))).code, "STORE_UNREACHABLE");
-    await server.start();
-    limitMs = 60_000;
-    assertEquals(await Promise.all([call(one), call(other)]), [200, 200]);
-    assertEquals([world.logins(), world.refreshes()], [1, 1]);
-    const codes = one.status().notices.map(({ code }) => code);
-    assertEquals(codes.filter((code) => /STORE|SAVED/.test(code)), []);
-    assertEquals((await session().login()).source, "store");
-  },
-  { isKept: false },
-);
-
-const PROCESSES = rounds(4, 20);
-const CALLS = 10;
-
 testNeeding(
   NO_REDIS,
-  `${PROCESSES} processes send one refresh for an expired token in their store`,
+  "a refresh takes over the lock of a killed process",
   () =>
     inFolder(async (folder) => {
-      await using server = await startRedis(folder);
-      await using world = await startSandbox({ rotateRefreshTokens: true, graceSeconds: 0 });
-      const options = { ...world.settings, envFile: false, store: server.url } as const;
-      await createSession(options).login();
-      const { store } = await settingsStore(resolveSettings(options, false));
-      const signal = AbortSignal.timeout(60_000);
-      const lock = await store.lock(signal);
-      const ACCESS_TOKEN_EXPIRES_AT = new Date(Date.now() - 60_000).toISOString();
-      await lock.write({ ...await store.read(signal), ACCESS_TOKEN_EXPIRES_AT }, signal);
-      await lock[Symbol.asyncDispose]();
-      const before = world.requests.length;
-      const clients = Array.from({ length: PROCESSES }, () => startClient("call", options, CALLS));
-      await assertServed(clients, CALLS);
-      assertEquals(world.requests.slice(before).map(({ authFlow }) => authFlow), [
-        "REFRESH_TOKEN_AUTH",
-      ]);
-      // A later process can refresh with the saved refresh token.
-      assertEquals((await createSession(options).refresh()).state, "valid");
+      await using redis = await startRedis(folder);
+      await using sandbox = createSandbox();
+      const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let isHeld = false;
+      await using provider = serveLocal(async (request) => {
+        const { method, headers } = request;
+        const body = await request.text();
+        if (isHeld) {
+          asked.resolve();
+          await ended.promise;
+        }
+        return await sandbox.handle(new Request(sandbox.authUrl, { method, headers, body }));
+      });
+      const options = {
+        ...sandbox.settings,
+        authUrl: provider.origin,
+        envFile: false,
+        store: redis.url,
+        timeoutMs: 3_600_000,
+      } as const;
+      const session = createSession(options);
+      await session.login();
+      await Deno.writeTextFile(
+        `${folder}/script.ts`,
+        `import { createSession } from ${JSON.stringify(MOD_URL)};
+      await createSession(${JSON.stringify(options)}).refresh();`,
+      );
+      isHeld = true;
+      const child = startScript(folder);
+      const output = child.output();
+      await Promise.race([asked.promise, output]);
+      child.kill("SIGKILL");
+      await output;
+      isHeld = false;
+      ended.resolve();
+      // The test does not wait until the lock expires by itself.
+      const expire = "redis.call('PEXPIRE', redis.call('KEYS', '*:lock')[1], 1)";
+      assertEquals(await redis.tell(`EVAL "return ${expire}" 0`), ":1\r\n");
+      assertEquals((await session.refresh()).state, "valid");
+      const other = createSession(options);
+      await other.login();
+      assertEquals(await other.accessToken(), await session.accessToken());
     }),
 );
 
@@ -148,4 +104,26 @@ Deno.test("20 machines with a revoked session send one refresh", async () => {
   const codes = errors.map(({ code }) => code).sort();
   assertEquals(codes, [...Array(19).fill("NO_SESSION"), "REFRESH_REJECTED"]);
   assertEquals(world.refreshes(), 1);
+});
+
+Deno.test("a session ignores a record with another key or of another program, until the next login", async () => {
+  const table = new Table();
+  const key = newStoreKey();
+  await using world = portless({ session: { store: sealed(table, key) } });
+  await world.session.login();
+  const { record } = table;
+  const foreign: [record: SessionRecord | undefined, key: string][] = [
+    [record, newStoreKey()],
+    [{ TEXT: "of another program" }, key],
+    [{ ACCESS_TOKEN: "a-token" }, key],
+  ];
+  for (const [found, own] of foreign) {
+    table.record = found;
+    const session = world.another({ store: sealed(table, own) });
+    const { code, message } = await rejection(session.accessToken());
+    assertEquals(code, "NO_SESSION");
+    assertMatch(message, /does not fit this AUTH_STORE_KEY or this version/);
+    assertEquals((await session.login()).warnings, []);
+    await world.another({ store: sealed(table, own) }).accessToken();
+  }
 });

@@ -6,13 +6,13 @@ import { Secret } from "../../../src/platform/secret.ts";
 import { portless, rejection, type Sent, signedIn } from "../../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../../support/answers.ts";
 
-for (const [at, { groupKey, deviceKey, password, salt, verifier }] of data.vectors.entries()) {
-  Deno.test(`deviceVerifier() returns the verifier that Python calculates (test vector ${at})`, async () => {
+Deno.test("deviceVerifier() returns the verifiers that Python calculates", async () => {
+  for (const { groupKey, deviceKey, password, salt, verifier } of data.vectors) {
     const device = { groupKey: new Secret(groupKey), key: new Secret(deviceKey) };
     const made = await deviceVerifier(device, new Secret(password), Uint8Array.fromBase64(salt));
     assertEquals(made, { verifier, salt });
-  });
-}
+  }
+});
 
 const DEVICE = { DeviceKey: "eu-west-1_0f1e2d3c", DeviceGroupKey: "-AbCdEfGh" };
 const TOKENS = { AccessToken: "an-access-token", ExpiresIn: 1_800 };

@@ -19,7 +19,10 @@ export async function assertKillsHarmless(times: number): Promise<void> {
   /** The refresh tokens that the provider issued, the newest last. */
   const issued: unknown[] = [];
   await using provider = serveLocal(async (request) => {
-    const response = await sandbox.handle(new Request(sandbox.authUrl, request));
+    const { method, headers } = request;
+    // A killed process may have sent only a part of its request.
+    const body = await request.text().catch(() => "");
+    const response = await sandbox.handle(new Request(sandbox.authUrl, { method, headers, body }));
     const result = (await response.clone().json()).AuthenticationResult;
     if (result) issued.push(result.RefreshToken);
     return response;

@@ -1,14 +1,11 @@
 /** Many processes that need a new token at the same moment. */
 import { assertEquals } from "@std/assert";
-import { createSession } from "../../../mod.ts";
+import { createSession, type SessionStore } from "../../../mod.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { inFolder, namesIn } from "../../support/child_deno.ts";
-import {
-  type ClientOptions,
-  type ClientProcess,
-  sessionWith,
-  startClient,
-} from "./client_process.ts";
+import { settingsStore } from "../../../src/redis/settings_store.ts";
+import { resolveSettings } from "../../../src/settings/settings.ts";
+import { type ClientOptions, sessionWith, startClient } from "./client_process.ts";
 import { openSqlite, sqliteIn } from "../../support/sqlite_store.ts";
 import { variablesOf, writeEnv } from "../../support/sandbox_env.ts";
 
@@ -35,10 +32,17 @@ export async function assertOneRefresh(
     const options = await save(world, folder);
     const before = world.requests.length;
     const files = namesIn(folder);
-    await assertServed(
-      Array.from({ length: processes }, () => startClient("call", options, callsEach)),
-      callsEach,
+    const clients = Array.from(
+      { length: processes },
+      () => startClient("call", options, callsEach),
     );
+    await Promise.all(clients.map(({ ready }) => ready));
+    await Promise.all(clients.map((client) => client.go()));
+    const reports = await Promise.all(clients.map(({ report }) => report));
+    await Promise.all(clients.map(({ ended }) => ended));
+    for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
+    assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
+    assertEquals(reports.flatMap(({ warnings }) => warnings), []);
     // A later process can refresh with the saved refresh token.
     assertEquals((await (await sessionWith(options)).refresh()).state, "valid");
     const flows = world.requests.slice(before).map(({ authFlow, status }) =>
@@ -63,23 +67,20 @@ export const inSqlite: Save = async ({ settings }, folder) => {
   const sqlite = sqliteIn(folder);
   const options = { ...settings, envFile: false, sqlite } as const;
   await (await sessionWith(options)).login();
-  const store = await openSqlite(sqlite);
-  const { signal } = new AbortController();
-  await using lock = await store.lock(signal);
-  await lock.write({ ...await store.read(signal), ACCESS_TOKEN_EXPIRES_AT: ENDED }, signal);
+  await expire(await openSqlite(sqlite));
   return options;
 };
 
-/** Lets processes begin together, and asserts that all their calls succeed with one token. */
-export async function assertServed(
-  clients: readonly ClientProcess[],
-  callsEach: number,
-): Promise<void> {
-  await Promise.all(clients.map(({ ready }) => ready));
-  await Promise.all(clients.map((client) => client.go()));
-  const reports = await Promise.all(clients.map(({ report }) => report));
-  await Promise.all(clients.map(({ ended }) => ended));
-  for (const report of reports) assertEquals(report.outcomes, { "200": callsEach });
-  assertEquals(new Set(reports.flatMap(({ tokens }) => tokens)).size, 1);
-  assertEquals(reports.flatMap(({ warnings }) => warnings), []);
+/** Saves the session on a Redis server. */
+export const inRedis = (url: string): Save => async ({ settings }) => {
+  const options = { ...settings, envFile: false, store: url } as const;
+  await createSession(options).login();
+  await expire((await settingsStore(resolveSettings(options, false))).store);
+  return options;
+};
+
+async function expire(store: SessionStore): Promise<void> {
+  const { signal } = new AbortController();
+  await using lock = await store.lock(signal);
+  await lock.write({ ...await store.read(signal), ACCESS_TOKEN_EXPIRES_AT: ENDED }, signal);
 }

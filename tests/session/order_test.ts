@@ -1,6 +1,7 @@
 /** Several sessions on one `.env`: the last writer wins, regardless of the times in the tokens. */
 import { assertEquals } from "@std/assert";
-import { linesOf, type Portless, signedIn } from "../support/portless.ts";
+import { lockEnvFile } from "../../src/settings/env_file.ts";
+import { linesOf, type Portless, rejection, signedIn } from "../support/portless.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
@@ -44,6 +45,17 @@ Deno.test("a refresh does not replace tokens that another program wrote, even af
   await refreshed;
   const { ACCESS_TOKEN } = linesOf(world.envFile);
   assertEquals([ACCESS_TOKEN, await world.session.accessToken()], ["theirs", "theirs"]);
+});
+
+Deno.test("a refusal of the refresh token is not saved while another process holds the lock of the .env", async () => {
+  await using world = await signedIn({ file: true });
+  const before = linesOf(world.envFile);
+  world.sandbox.revokeRefreshTokens();
+  world.clock.advance(EXPIRED);
+  const { lock } = await lockEnvFile(world.envFile, 0, world.clock);
+  assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
+  lock.release();
+  assertEquals(linesOf(world.envFile), before);
 });
 
 Deno.test("a refresh saves its tokens although the .env was missing when it began", async () => {

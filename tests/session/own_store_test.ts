@@ -268,6 +268,23 @@ Deno.test("a refresh whose lock expired saves its tokens, even if the old refres
     assertEquals([await call(one), await call(other)], [200, 200]);
   }));
 
+Deno.test("a refresh whose lock expired does not replace a login that has the lock now", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    const { refreshed, release } = await refreshing(world, one);
+    table.expire();
+    const { step, reached, open } = gate();
+    table.onLocked = firstOnly(table, "onLocked", step);
+    const login = other.login({ force: true });
+    await reached;
+    release();
+    await turn();
+    open();
+    await login;
+    assertEquals(codes(await refreshed), []);
+    assertEquals(await one.accessToken(), await other.accessToken());
+  }));
+
 Deno.test("tokens are reported as saved only after the lock is released", () =>
   sharing(async ({ table, world, one }) => {
     await one.login();
@@ -347,6 +364,17 @@ Deno.test("after the store lost its data, a session with outdated tokens does no
     assertEquals(await call(one), 200);
     assertEquals(await call(other), 200);
     assertEquals(await one.accessToken(), await other.accessToken());
+  }));
+
+Deno.test("a login that could not be saved is not replaced by the older record of the store", () =>
+  sharing(async ({ table, one, other }) => {
+    await other.login();
+    table.onRead = table.onLock = away;
+    assertEquals(codes(await one.login({ force: true })), ["NOT_SAVED"]);
+    const token = await one.accessToken();
+    table.onRead = table.onLock = nothing;
+    await one.login();
+    assertEquals(await one.accessToken(), token);
   }));
 
 Deno.test("no refresh is sent if the store cannot be read under the lock", () =>

@@ -391,29 +391,6 @@ Deno.test("no refresh is sent if the store cannot be read under the lock", () =>
     assertEquals([await call(one), world.refreshes()], [200, 1]);
   }));
 
-Deno.test("a call that waits for the lock uses the tokens that the holder of the lock saves", () =>
-  sharing(async ({ table, world, one, other, timeouts }) => {
-    await one.login();
-    await other.login();
-    world.clock.advance(3_000);
-    const [write, release] = [gate(), gate()];
-    table.onWrite = write.step;
-    table.onRelease = release.step;
-    const refreshed = other.refresh();
-    await write.reached;
-    const called = call(one);
-    const locking = gate();
-    table.onLock = (signal) => void locking.step(signal);
-    await locking.reached;
-    write.open();
-    await release.reached;
-    // The first pause between two looks ends, but no time limit.
-    timeouts.pass(500);
-    assertEquals([await called, world.refreshes()], [200, 1]);
-    release.open();
-    await refreshed;
-  }));
-
 Deno.test("a login that could not be saved does not hide the next login of another process", () =>
   sharing(async ({ table, one, other }) => {
     await one.login();

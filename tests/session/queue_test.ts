@@ -22,21 +22,6 @@ async function refreshing(world: Portless) {
   return { call, release: held.release };
 }
 
-/** Calls `event` during a save, just before the new file is written to the disk. */
-async function duringSave(save: () => Promise<unknown>, event: () => unknown): Promise<void> {
-  const { sync } = Deno.FsFile.prototype;
-  Deno.FsFile.prototype.sync = async function () {
-    Deno.FsFile.prototype.sync = sync;
-    await event();
-    await sync.call(this);
-  };
-  try {
-    await save();
-  } finally {
-    Deno.FsFile.prototype.sync = sync;
-  }
-}
-
 Deno.test("logout() revokes the refresh token that a refresh in progress obtains", async () => {
   await using world = portless({ sandbox: { rotateRefreshTokens: true }, file: true });
   const { call, release } = await refreshing(world);
@@ -84,16 +69,6 @@ Deno.test("a refresh that takes longer than three seconds is ended by login() wi
   timeouts.pass(PATIENCE_MS);
   assertEquals([(await refresh).code, (await login).source], ["TIMEOUT", "portal"]);
   assertEquals(linesOf(world.envFile).ACCESS_TOKEN, "the-token-of-the-later-login");
-});
-
-Deno.test("a login replaces tokens that another program saves at the same moment", async () => {
-  await using world = await signedIn({ file: true });
-  await duringSave(
-    () => world.session.login({ portalToken: "bearer my-own-token-of-this-login" }),
-    () => Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=theirs\nREFRESH_TOKEN=r\n"),
-  );
-  const tokens = [linesOf(world.envFile).ACCESS_TOKEN, await world.session.accessToken()];
-  assertEquals(tokens, ["my-own-token-of-this-login", "my-own-token-of-this-login"]);
 });
 
 for (const how of ["configure()", "an edit of the .env"]) {

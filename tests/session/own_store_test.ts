@@ -390,14 +390,3 @@ Deno.test("no refresh is sent if the store cannot be read under the lock", () =>
     assertEquals(world.refreshes(), 0);
     assertEquals([await call(one), world.refreshes()], [200, 1]);
   }));
-
-Deno.test("a login that could not be saved does not hide the next login of another process", () =>
-  sharing(async ({ table, one, other }) => {
-    await one.login();
-    table.onWrite = away;
-    await one.login({ force: true });
-    table.onWrite = nothing;
-    await other.login({ force: true });
-    await one.login();
-    assertEquals(await one.accessToken(), await other.accessToken());
-  }));

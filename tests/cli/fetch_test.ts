@@ -2,9 +2,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import type { CommandOptions } from "../support/cli_world.ts";
+import { makePipe } from "../support/disks.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { serveLocal } from "../support/local_server.ts";
-import { type Lack, NO_SIGNALS } from "../support/needs.ts";
+import { type Lack, NO_SHELL, NO_SIGNALS } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { record } from "../support/raw_http.ts";
 import { until } from "../support/until.ts";
@@ -161,6 +162,29 @@ fetchTest(
     assertEquals(replaced, { code: 0, stdout: "", stderr });
     assertEquals(await Deno.readTextFile(file), "of today");
   },
+);
+
+fetchTest(
+  "fetch --output does not save a response that is not the file",
+  () => Response.json({ job: 7 }, { status: 201 }),
+  async ({ fetch, folder, origin }) => {
+    const { code, stderr } = await fetch(origin, "--output", `${folder}/file`);
+    assertEquals([code, filesIn(folder)], [1, []]);
+    assertMatch(stderr, /status 201.*print it, without --output.*API_BODY/);
+  },
+);
+
+fetchTest(
+  "fetch --output does not replace a pipe by a file",
+  () => new Response("time,"),
+  async ({ fetch, folder, origin }) => {
+    await makePipe(`${folder}/pipe`);
+    const { code, stderr } = await fetch(origin, "-o", `${folder}/pipe`);
+    assertEquals(code, 1);
+    assertMatch(stderr, /pipe: it is not a regular file; use --output - and .* FILE\)\n$/);
+    assertEquals((await fetch(origin, "-o", "-")).stdout, "time,");
+  },
+  NO_SHELL,
 );
 
 const FILE = new Uint8Array(200_000);

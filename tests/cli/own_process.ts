@@ -12,6 +12,11 @@ import { type Lack, needing } from "../support/needs.ts";
 /** URL of the program's entry point, from which some commands derive their output. */
 export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
 
+/** Removes all variables of this machine from an environment. */
+export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
+  Object.keys(Deno.env.toObject()).map((name) => [name, undefined]),
+);
+
 /** Returns the result of a command, or throws its error. */
 export function answerOf(...args: string[]): Promise<Answer> {
   return answerTo(args, ENTRY);
@@ -64,10 +69,9 @@ async function resultOf(
   console.error = (line) => stderr += `${line}\n`;
   // A new process has no session in memory.
   Reflect.deleteProperty(globalThis, Symbol.for("platform-auth default session 0"));
-  const unset = Object.keys(Deno.env.toObject()).map((name) => [name, undefined]);
   using _ = heldTimeouts();
   try {
-    const variables = { ...Object.fromEntries(unset), ...childEnvironment(env) };
+    const variables = { ...NO_VARIABLES, ...childEnvironment(env) };
     const code = await withEnvironment(variables, () => runCli(args));
     return { code, stdout, stderr };
   } finally {

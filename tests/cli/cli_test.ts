@@ -144,7 +144,7 @@ commandTest(
   "a command refuses standard input that is not UTF-8, and sends nothing",
   async ({ run, sandbox }) => {
     // In Latin-1 and UTF-16: each character stands for one byte.
-    for (const bytes of ["gr\xfcn\n", "\xff\xfep\0w\0\n\0"]) {
+    for (const bytes of ["gr\xfcn\n", "p\0w\0\n\0"]) {
       const stdin = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
       const { code, stderr } = await run(["login", "--username", "ada", "--stdin"], { stdin });
       assertEquals(code, 1);

@@ -201,13 +201,6 @@ function half({ headers }: Request): Response {
   return new Response(FILE.subarray(first), { status: 206, headers: rest });
 }
 
-/** Waits until a download can be resumed: its note is written beside its `.part` file. */
-async function begun(folder: string): Promise<void> {
-  const isNote = (name: string) =>
-    name.endsWith(".note") && Deno.statSync(`${folder}/${name}`).size > 0;
-  await until(() => filesIn(folder).some(isNote));
-}
-
 for (const [signal, code] of [["SIGTERM", 143], ["SIGKILL", 137]] as const) {
   fetchTest(
     `after ${signal}, the same fetch command resumes the download`,
@@ -215,7 +208,12 @@ for (const [signal, code] of [["SIGTERM", 143], ["SIGKILL", 137]] as const) {
     async ({ start, run, folder, origin, given }) => {
       const fetch = ["fetch", origin, "-o", `${folder}/data.csv`];
       const child = start(fetch, given);
-      await begun(folder);
+      // The download can be resumed once its note is written beside its .part file.
+      await until(() =>
+        filesIn(folder).some((name) =>
+          name.endsWith(".note") && Deno.statSync(`${folder}/${name}`).size > 0
+        )
+      );
       child.kill(signal);
       assertEquals([(await child.output()).code, filesIn(folder).length], [code, 2]);
       const again = await run(fetch, given);

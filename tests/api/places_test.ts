@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { DownloadOptions, Session } from "../../mod.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
-import { needing, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
+import { makePipe } from "../support/disks.ts";
+import { needing, NO_SHELL, NOT_ON_WINDOWS, ROOT_ONLY, subject } from "../support/needs.ts";
 import { signedIn } from "../support/portless.ts";
 
 interface Place {
@@ -110,6 +111,7 @@ subject(NOT_ON_WINDOWS, "links and pipes at the target of a download", (test) =>
       await use();
       if (path.endsWith("part")) assertEquals(await Deno.readTextFile(path), "mine");
     }],
+    ["a named pipe", NO_SHELL, (path, use) => makePipe(path).then(use)],
     ["a link", undefined, linked(Deno.symlink)],
     ["a hard link", undefined, linked(Deno.link)],
   ];

@@ -62,14 +62,12 @@ for (const [status, method, arrives] of within) {
     );
     await using world = await signedInAt(api.origin);
     const init = { method, body: "a,b", headers: { "content-type": "text/csv" } };
-    for (const input of ["/a", new Request(`${api.origin}/a`, init)]) {
-      const response = await world.session.authFetch(input, input === "/a" ? init : {});
-      assertEquals([await response.text(), response.redirected], ["done", true]);
-    }
+    const response = await world.session.authFetch("/a", init);
+    assertEquals([await response.text(), response.redirected], ["done", true]);
+    const [first, second] = api.seen;
     const wanted = arrives === "GET" ? ["GET", null, ""] : [arrives, "text/csv", "a,b"];
-    const there = api.seen.filter(({ path }) => path === "/b");
-    assertEquals(there.map(({ method, type, body }) => [method, type, body]), [wanted, wanted]);
-    assertEquals(new Set(api.seen.map(({ authorization }) => authorization)).size, 1);
+    assertEquals([second?.method, second?.type, second?.body], wanted);
+    assertEquals(second?.authorization, first?.authorization);
   });
 }
 
@@ -183,10 +181,3 @@ for (const [what, location, why] of unusable) {
     assertMatch(error.message, why);
   });
 }
-
-Deno.test("authFetch() does not follow a redirect that would send a stream again", async () => {
-  await using world = await signedIn({ api: () => redirect(307, "/b") });
-  const init = { method: "POST", body: new Blob(["rows"]).stream() };
-  const { message } = await rejection(world.session.authFetch("/a", init));
-  assertMatch(message, /the request's body is a stream/);
-});

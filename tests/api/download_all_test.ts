@@ -62,10 +62,8 @@ for (const [options, wanted] of [[{}, 4], [{ concurrency: 9 }, 9]] as const) {
     `downloadAll() downloads ${wanted} files at once with ${JSON.stringify(options)}`,
     api,
     async (world) => {
-      const { counts, bytes } = await world.all(world.items(20), options);
+      const { counts } = await world.all(world.items(20), options);
       assertEquals([counts, most], [{ saved: 20, kept: 0, failed: 0 }, wanted]);
-      assertEquals(bytes, 10 * "text of /0".length + 10 * "text of /10".length);
-      assertEquals(Deno.readTextFileSync(`${world.folder}/17`), "text of /17");
     },
   );
 }

@@ -358,7 +358,6 @@ test("download() rejects an unusable path or a wrong option", {}, async (world) 
   const loose = session.download as (...values: unknown[]) => Promise<Download>;
   const failures: [unknown[], string, RegExp][] = [
     [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; choose a file/],
-    [["/x", new URL("https://a.example/")], "TypeError", /path or file: URL/],
     [["/x", file, { ifExists: "no" }], "TypeError", /must be "keep", "error" or "replace"/],
     [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
   ];

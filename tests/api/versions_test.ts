@@ -141,14 +141,3 @@ Deno.test("when download() starts over, it saves the new ETag in the .note", () 
     assertEquals(Deno.readTextFileSync(left(".note")), '"2"');
   });
 });
-
-Deno.test("download() requests only the last byte if its .part file is already complete", () => {
-  const last = rest({ "content-range": "bytes 9-9/10" }, "9");
-  return saving([firstHalf(), refusal(), refusal(), last], async ({ get, starts, left }) => {
-    await rejection(get());
-    // As if the process had been killed before it renamed the file.
-    Deno.writeTextFileSync(left(".part"), OLD);
-    assertEquals((await rejection(get())).code, "API_STATUS");
-    assertEquals([await get(), starts], [OLD, [0, 5, 9, 9]]);
-  });
-});

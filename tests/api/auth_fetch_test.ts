@@ -103,22 +103,6 @@ Deno.test("50 calls that receive a 401 at the same time cause one refresh", asyn
   assertEquals(world.refreshes(), 1);
 });
 
-Deno.test("a 401 causes no second refresh if another call has already refreshed the token", async () => {
-  const late = Promise.withResolvers<void>();
-  await using world = await signedIn({
-    api: async (request, count) => {
-      if (count === 1) await late.promise;
-      const old = request.headers.get("authorization") === world.called[0]?.authorization;
-      return new Response("", { status: old ? 401 : 200 });
-    },
-  });
-  const first = world.session.authFetch("/v1/slow");
-  assertEquals((await world.session.authFetch("/v1/quick")).status, 200);
-  late.resolve();
-  assertEquals((await first).status, 200);
-  assertEquals(world.refreshes(), 1);
-});
-
 Deno.test("authFetch() returns the 401 if the refresh fails, and later calls do not refresh that token", async () => {
   await using world = await signedIn();
   world.sandbox.expireAccessTokens();

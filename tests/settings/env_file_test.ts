@@ -54,20 +54,11 @@ subject(NOT_ON_WINDOWS, "links", (test) => {
       assertEquals(await Deno.readTextFile(`${folder}/victim`), "precious");
       assertEquals(namesIn(folder), [".env", "victim"]);
     }));
-
-  test("a save to a link that leads to itself is refused", () =>
-    inFolder(async (folder) => {
-      await Deno.symlink("loop", `${folder}/loop`);
-      await assertNoSave(`${folder}/loop`, /\(os error \d+\)/);
-    }));
 });
 
 Deno.test("a save into a missing folder is refused", () =>
   inFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/file`, "");
-    for (const path of [`${folder}/file/.env`, `${folder}/nowhere/.env`]) {
-      await assertNoSave(path, /\(os error \d+\); check the path/);
-    }
+    await assertNoSave(`${folder}/nowhere/.env`, /\(os error \d+\); check the path/);
   }));
 
 testNeeding(
@@ -90,14 +81,3 @@ testNeeding(
       assert(Deno.statSync(`${folder}/.env`).isFifo);
     }),
 );
-
-Deno.test("the error for a .env that is too large contains its size", () =>
-  inFolder(async (folder) => {
-    const path = `${folder}/.env`;
-    const limit = 1_048_576;
-    await Deno.writeTextFile(path, `${"#".repeat(limit - 1)}\n`);
-    assertEquals(readEnvFile(path).problem, undefined);
-    await Deno.truncate(path, limit + 1);
-    await assertUnused(path, /: it is too large: 1048577 bytes, with a limit of 1048576; set /);
-    assertEquals(namesIn(folder), [".env"]);
-  }));

@@ -151,22 +151,14 @@ Deno.test("spaces around a setting are ignored", async () => {
 const invalid: [SessionOptions, RegExp][] = [
   [{ authUrl: "http://provider.example" }, /AUTH_URL.*https:/],
   [{ authUrl: "https://user:secret-word@provider.example" }, /AUTH_URL/],
-  [{ authUrl: "https://provider.example/?x=1" }, /AUTH_URL/],
   [{ clientSecret: "secret-word\u0000" }, /APP_CLIENT_SECRET/],
   [{ username: "secret-word\u001b[2J" }, /USERNAME/],
-  [{ apiBaseUrl: "https://a.example/\nsecret-word" }, /API_BASE_URL/],
-  [{ region: "eu\nsecret-word" }, /AUTH_REGION/],
   [{ clientId: "two words" }, /APP_CLIENT_ID/],
   [{ portalUrl: "javascript:alert('secret-word')" }, /PORTAL_URL.*must be an https: address/],
-  [{ portalUrl: "http://portal.example/secret-word" }, /PORTAL_URL.*https:/],
-  [{ portalUrl: "https://ada:secret-word@portal.example" }, /PORTAL_URL.*https:/],
   [{ provider: "other" as "aws" }, /AUTH_PROVIDER/],
   [{ provider: { ...WORDS, targetHeader: "X Target" } }, /AUTH_PROVIDER.*targetHeader/],
-  [{ provider: { ...WORDS, service: "two words" } }, /AUTH_PROVIDER.*service/],
   [{ refreshSecretHash: "maybe" as "auto" }, /AUTH_REFRESH_SECRET_HASH/],
   [{ timeoutMs: 0 }, /AUTH_TIMEOUT_MS/],
-  [{ timeoutMs: 1.5 }, /AUTH_TIMEOUT_MS/],
-  [{ timeoutMs: 3_600_001 }, /AUTH_TIMEOUT_MS/],
 ];
 Deno.test("a login with an invalid setting is refused before anything is sent", async () => {
   await using world = portless();
@@ -183,8 +175,7 @@ Deno.test("a login with an invalid setting is refused before anything is sent", 
 
 const shown: [apiBaseUrl: string, words: string][] = [
   ["api.example.com", '(the option apiBaseUrl): "api.example.com" must be an https: address'],
-  ["http://api.example.com/v1?key=hunter2", '"http://api.example.com/v1" must'],
-  ["https://ada:hun/ter2@api.example.com", '"https://api.example.com" must'],
+  ["https://ada:hun/ter2@api.example.com/v1?key=hunter2", '"https://api.example.com/v1" must'],
   ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln", "(the option apiBaseUrl): it must"],
 ];
 Deno.test("the error for an invalid API_BASE_URL shows its source, and the value without secrets", async () => {
@@ -200,9 +191,6 @@ Deno.test("the error for an invalid API_BASE_URL shows its source, and the value
     writeLines(world, { API_BASE_URL: "api.example" });
     assertMatch(await message(), /^Cannot use API_BASE_URL in .*\.env: "api.example" /);
   });
-  await withOnly({ API_BASE_URL: "api.example" }, async () => {
-    assertMatch(await message(), /^Cannot use API_BASE_URL in the environment: /);
-  });
 });
 
 const PARTS = {
@@ -217,17 +205,14 @@ const endpoints: [
 ][] = [
   [{ AUTH_URL: "https://env.example" }, PARTS, "https://env.example"],
   [PARTS, { AUTH_URL: "https://file.example" }, "https://idp.north-1.x.example"],
-  [{}, { AUTH_URL: "https://file.example" }, "https://file.example"],
   [
     { AUTH_PROVIDER: "aws", AUTH_REGION: "eu-west-1" },
     {},
     "https://cognito-idp.eu-west-1.amazonaws.com",
   ],
   [{ AUTH_REGION: "north-1", AUTH_PROVIDER_HOST: "idp" }, {}],
-  [{ AUTH_REGION: "north-1", AUTH_PROVIDER_DOMAIN: "x.example" }, {}],
   // A source with lower precedence neither completes nor replaces the endpoint.
   [{ AUTH_REGION: "north-1" }, { AUTH_URL: "https://file.example" }],
-  [{ AUTH_REGION: "eu-west-1" }, { AUTH_PROVIDER: "aws" }],
 ];
 Deno.test("the endpoint comes as a whole from the first source that sets any part of it", async () => {
   await using world = portless();

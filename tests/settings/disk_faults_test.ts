@@ -1,8 +1,8 @@
 /** Full and read-only disks, and programs that change the `.env` while a session uses it. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { inFolder, namesIn, runScript } from "../support/child_deno.ts";
-import { type Lack, NOT_ON_WINDOWS, testNeeding } from "../support/needs.ts";
+import { namesIn } from "../support/child_deno.ts";
+import { type Lack, testNeeding } from "../support/needs.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import {
   fill,
@@ -144,24 +144,6 @@ for (const [what, lack, during, why] of FAULTS) {
     await assertSurvives(world, world.envFile, during, why);
   });
 }
-
-testNeeding(
-  NOT_ON_WINDOWS,
-  "a new .env and its lock file have the mode 600, whatever the umask is",
-  async () => {
-    // The umask applies to a whole process, so the test needs its own.
-    const script = `
-      import { portless } from ${JSON.stringify(import.meta.resolve("../support/portless.ts"))};
-      await using world = portless({ file: true });
-      Deno.umask(0);
-      await world.session.login();
-      for (const path of [world.envFile, world.envFile + ".lock"]) {
-        console.log(((Deno.statSync(path).mode ?? 0) & 0o777).toString(8));
-      }`;
-    const { stdout } = await inFolder((cwd) => runScript(script, { cwd, flags: ["-A"] }));
-    assertEquals(stdout, "600\n600\n");
-  },
-);
 
 testNeeding(
   noModelessDisk,

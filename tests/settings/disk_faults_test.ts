@@ -212,7 +212,7 @@ Deno.test("the next login or logout removes the temporary files of killed saves"
   const folder = folderOf(world.envFile);
   const others = [".env.backup.tmp", `.env2.${crypto.randomUUID()}.tmp`];
   for (const save of [world.session.login, world.session.logout]) {
-    for (const name of [`.env.${crypto.randomUUID()}.tmp`, ".env.tmp", ...others]) {
+    for (const name of [`.env.${crypto.randomUUID()}.tmp`, ...others]) {
       Deno.writeTextFileSync(`${folder}/${name}`, "ACCESS_TOKEN=left-behind\n");
     }
     await save();

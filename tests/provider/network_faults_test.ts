@@ -61,7 +61,6 @@ const CASES: readonly FaultCase[] = [
     refresh: REPEATED,
     faults: always("resetBefore"),
   },
-  { name: "connection reset once", login: ALONE, refresh: SECOND, faults: ["resetBefore"] },
   { name: "response lost once", login: ALONE, refresh: SECOND, faults: ["resetAfterRequest"] },
   {
     name: "rotated token lost with the response, grace period",
@@ -78,24 +77,12 @@ const CASES: readonly FaultCase[] = [
     sandbox: rotating(0),
   },
   {
-    name: "connection closed without a response",
-    login: ALONE,
-    refresh: REPEATED,
-    faults: always("closeAfterRequest"),
-  },
-  {
     name: "connection closed during the response",
     login: ALONE,
     refresh: REPEATED,
     faults: always("closeMidAnswer"),
   },
   { name: "request never read", login: LATE, faults: always("never"), waitsAfter: "requests" },
-  {
-    name: "request read, but no response",
-    login: LATE,
-    faults: always("neverAfterRequest"),
-    waitsAfter: "judged",
-  },
   {
     name: "response byte by byte, without end",
     login: LATE,
@@ -129,13 +116,7 @@ const CASES: readonly FaultCase[] = [
     login: PAGE,
     answer: { status: 200, ...page },
   },
-  {
-    name: "a company proxy's page with status 403",
-    login: PAGE,
-    answer: { status: 403, ...page },
-  },
   { name: "a captive portal's redirect", login: PAGE, answer: { status: 302, ...page } },
-  { name: "an empty response with status 200", login: PAGE, answer: { status: 200, body: "" } },
 ];
 
 /** In milliseconds. Pauses take no time here, so only a missing response reaches the deadline. */

@@ -51,6 +51,20 @@ Deno.test("login() sends nothing more if it is aborted between two attempts", as
   assertEquals([asked.length, session.status().state], [1, "none"]);
 });
 
+Deno.test("aborting login() aborts its request", async () => {
+  using _ = heldTimeouts();
+  const leaving = new AbortController();
+  let sent: AbortSignal | null | undefined;
+  const fetch: typeof globalThis.fetch = (_input, init) => {
+    sent = init?.signal;
+    queueMicrotask(() => leaving.abort());
+    return new Promise(() => {});
+  };
+  const { session } = publicSession({ fetch }, never);
+  await assertRejects(() => session.login({ signal: leaving.signal }));
+  assertEquals(sent?.aborted, true);
+});
+
 Deno.test("login() sends the password only once if a reused connection breaks", async () => {
   await using sandbox = await startSandbox();
   const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };

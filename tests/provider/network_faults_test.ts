@@ -43,7 +43,6 @@ const page = {
   headers: { "content-type": "text/html", location: "/login" },
   body: "<!doctype html><title>Blocked</title><p>Ask your administrator.",
 };
-const THROTTLED = '{"__type":"TooManyRequestsException","message":"Rate exceeded"}';
 const rotating = (graceSeconds: number) => ({ rotateRefreshTokens: true, graceSeconds } as const);
 
 // The provider may have checked the password, so login() does not send it again.
@@ -106,11 +105,6 @@ const CASES: readonly FaultCase[] = [
     answer: { status: 503, headers: later(new Date(Date.now() + 10_000).toUTCString()), times: 1 },
   },
   { name: "503 each time", login: ["SERVER_ERROR", 4], answer: { status: 503 } },
-  {
-    name: "400 with TooManyRequestsException each time",
-    login: ["THROTTLED", 4],
-    answer: { status: 400, body: THROTTLED },
-  },
   {
     name: "a company proxy's page with status 200",
     login: PAGE,

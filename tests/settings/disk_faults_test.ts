@@ -220,6 +220,26 @@ Deno.test("the next login or logout removes the temporary files of killed saves"
   }
 });
 
+Deno.test("a save without the lock leaves the temporary file of the process that holds it", async () => {
+  await using world = portless({ file: true });
+  const ofHolder = `${world.envFile}.tmp`;
+  Deno.writeTextFileSync(ofHolder, "ACCESS_TOKEN=of-the-holder\n");
+  await withoutLocks(() => world.session.login());
+  assertEquals(Deno.readTextFileSync(ofHolder), "ACCESS_TOKEN=of-the-holder\n");
+});
+
+Deno.test("a save succeeds if another process removes its temporary file", async () => {
+  await using world = await signedIn({ file: true });
+  const { renameSync } = Deno;
+  Deno.renameSync = (from, to) => {
+    Deno.renameSync = renameSync;
+    Deno.removeSync(from);
+    renameSync(from, to);
+  };
+  await withoutLocks(() => assertSavedAgain(world));
+  assert(Deno.renameSync === renameSync);
+});
+
 Deno.test("a session continues while an editor has emptied the .env", async () => {
   await using world = await signedIn({ file: true });
   Deno.writeTextFileSync(world.envFile, "");

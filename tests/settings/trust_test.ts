@@ -189,93 +189,86 @@ Deno.test("a child process sends its parent's token to the hosts that were in th
   }));
 
 /** Attempts to send a token from the environment to a stranger's host that is set in the file. */
-const STORIES: Record<string, {
-  env(world: World): Variables | Promise<Variables>;
-  file(host: string, world: World): Variables;
-  script(host: string, world: World): string;
+interface Story {
+  readonly env: Variables;
+  readonly file: Variables;
+  readonly script: string;
   /** The state, status or error code of each attempt. */
-  outcomes: string;
-}> = {
-  "refresh() at the user's own provider": {
-    env: async ({ sandbox, own: { API_BASE_URL: _, ...provider }, token }) => ({
-      ...provider,
-      ACCESS_TOKEN: token,
-      REFRESH_TOKEN: (await linesOfLogin(sandbox.settings)).REFRESH_TOKEN ?? "",
-    }),
-    file: (host, { sandbox }) => ({
-      API_BASE_URL: host,
+  readonly outcomes: string;
+}
+
+const STORIES: Record<string, (host: string, world: World) => Story | Promise<Story>> = {
+  "refresh() at the user's own provider": async (host, { own, sandbox, token }) => {
+    const { REFRESH_TOKEN = "" } = await linesOfLogin(sandbox.settings);
+    return {
+      env: { ...own, API_BASE_URL: "", ACCESS_TOKEN: token, REFRESH_TOKEN },
       // The file has the same client secret as the environment.
-      APP_CLIENT_SECRET: sandbox.settings.clientSecret,
-    }),
-    script: () =>
-      `await attempt(mod.refresh()); await attempt(mod.login());
-      await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
-    outcomes: "valid,valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
+      file: { API_BASE_URL: host, APP_CLIENT_SECRET: sandbox.settings.clientSecret },
+      script: `await attempt(mod.refresh()); await attempt(mod.login());
+        await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
+      outcomes: "valid,valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
+    };
   },
-  'configure({ exportEnv: "none" })': {
-    env: ({ token }) => ({ ACCESS_TOKEN: token }),
-    file: (host) => ({ API_BASE_URL: host }),
-    script: () =>
-      `await attempt(mod.authFetch("/x")); mod.status();
+  'configure({ exportEnv: "none" })': (host, { token }) => ({
+    env: { ACCESS_TOKEN: token },
+    file: { API_BASE_URL: host },
+    script: `await attempt(mod.authFetch("/x")); mod.status();
       mod.configure({ exportEnv: "none" }); await attempt(mod.authFetch("/x"));`,
     outcomes: "UNTRUSTED_ORIGIN,NO_SESSION",
-  },
-  "unusable tokens in the file": {
-    env: ({ sandbox, token }) => ({ AUTH_URL: sandbox.authUrl, ACCESS_TOKEN: token }),
-    file: (host) => ({
+  }),
+  "unusable tokens in the file": (host, { sandbox: { apiUrl, authUrl }, token }) => ({
+    env: { AUTH_URL: authUrl, ACCESS_TOKEN: token },
+    file: {
       API_BASE_URL: host,
       REFRESH_TOKEN: "x",
       AUTH_SESSION: "provider:https%3A%2F%2Fother.example",
-    }),
-    script: (_, { sandbox }) =>
-      `mod.configure({ apiBaseUrl: ${JSON.stringify(sandbox.apiUrl)} });
+    },
+    script: `mod.configure({ apiBaseUrl: "${apiUrl}" });
       await attempt(mod.authFetch("/v1/whoami"));
       mod.configure({}); await attempt(mod.authFetch("/x"));`,
     outcomes: "200,NO_SESSION",
-  },
-  "an origin that is added later": {
-    env: ({ sandbox, token }) => ({ API_BASE_URL: sandbox.apiUrl, ACCESS_TOKEN: token }),
-    file: () => ({ MINE: "1" }),
-    script: (host) =>
-      `await attempt(mod.authFetch("/v1/whoami"));
+  }),
+  "an origin that is added later": (host, { sandbox, token }) => ({
+    env: { API_BASE_URL: sandbox.apiUrl, ACCESS_TOKEN: token },
+    file: { MINE: "1" },
+    script: `await attempt(mod.authFetch("/v1/whoami"));
       Deno.writeTextFileSync(".env", "API_ALLOWED_ORIGINS=${host}\\n");
       await attempt(mod.authFetch("${host}/x")); mod.status();
       await attempt(mod.authFetch("${host}/x"));`,
     outcomes: "200,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
-  },
-  "login({ portalToken }) without a prompt": {
-    env: ({ token }) => ({ ACCESS_TOKEN: token }),
-    file: (host) => ({ API_BASE_URL: host }),
-    script: (_, { token }) =>
-      `await attempt(mod.login({ portalToken: ${JSON.stringify(token)} }));
+  }),
+  "login({ portalToken }) without a prompt": (host, { token }) => ({
+    env: { ACCESS_TOKEN: token },
+    file: { API_BASE_URL: host },
+    script: `await attempt(mod.login({ portalToken: "${token}" }));
       await attempt(mod.authFetch("/x")); mod.status(); await attempt(mod.authFetch("/x"));`,
     outcomes: "valid,UNTRUSTED_ORIGIN,UNTRUSTED_ORIGIN",
-  },
-  "logout({ everywhere: true }) with a portal string": {
-    env: ({ sandbox }) => ({ API_BASE_URL: sandbox.apiUrl }),
-    file: (host, { own: { API_BASE_URL: _, ...own } }) => ({ ...own, AUTH_URL: host }),
-    script: (_, { token }) =>
-      `await attempt(mod.login({ portalToken: ${JSON.stringify(token)} }));
+  }),
+  "logout({ everywhere: true }) with a portal string": (host, { own, sandbox, token }) => ({
+    env: { API_BASE_URL: sandbox.apiUrl },
+    file: { ...own, AUTH_URL: host },
+    script: `await attempt(mod.login({ portalToken: "${token}" }));
       await attempt(mod.authFetch("/v1/whoami"));
       await attempt(mod.logout({ everywhere: true }).then(({ ended }) => ({ state: ended })));`,
     outcomes: "valid,200,here",
-  },
+  }),
 };
 
-for (const [title, { env, file, script, outcomes }] of Object.entries(STORIES)) {
+for (const [title, tell] of Object.entries(STORIES)) {
   Deno.test(`a token from the environment is not sent to the hosts in a .env that was found by search: ${title}`, () =>
     inWorld(async (world) => {
       await using stranger = record();
-      await writeEnv(world.folder, file(stranger.origin, world));
+      const { env, file, script, outcomes } = await tell(stranger.origin, world);
+      await writeEnv(world.folder, file);
       const source = `
         const outcomes = [];
         const attempt = (call) => call.then(async (it) => {
           await it.body?.cancel();
           outcomes.push(it.status ?? it.state);
         }, (error) => outcomes.push(error.code ?? error.name));
-        ${script(stranger.origin, world)}
+        ${script}
         console.log(outcomes.join());`;
-      assertEquals(await world.run(source, await env(world)), outcomes);
+      assertEquals(await world.run(source, env), outcomes);
       assertEquals(stranger.requests.length, 0);
       // The token of the environment is not saved in a file that was found by search.
       const saved = await Deno.readTextFile(`${world.folder}/.env`);

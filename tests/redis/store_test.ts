@@ -56,6 +56,14 @@ redisTest("a server keeps a session for each name", async (server, open) => {
   assertEquals(await Promise.all(found), ["default", "ada", "kim"]);
 });
 
+redisTest("a record that was copied to another name cannot be read", async (server, open) => {
+  const key = newStoreKey();
+  await save(open({ key }), { ACCESS_TOKEN: "a-token" });
+  await server.tell(`COPY ${RECORD} ${RECORD.replace("default", "kim")}`);
+  const found = await open({ key, name: "kim" }).read(patient());
+  assertEquals(Object.keys(found ?? {}), ["SEALED"]);
+});
+
 redisTest(
   "after its lock expires, a holder cannot save or release anything",
   async (server, open) => {

@@ -471,6 +471,7 @@ function failing<T extends object>(target: T, name: keyof T & string, error: Err
 const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
 /** The texts are in German, because Windows localizes the texts of errors. */
 const diskErrors: [what: string, error: Error, shown: RegExp][] = [
+  ["a missing permission", new Deno.errors.NotCapable(), /--allow-\S+ is missing.* PERMISSION\)$/],
   ["a full disk", coded("ENOSPC", "Zu wenig Platz. (os error 112)"), /the disk is full/],
   [
     "a file that is mounted",

@@ -7,7 +7,13 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
 import { NOT_ON_WINDOWS, ROOT_ONLY, testNeeding } from "../support/needs.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import {
+  assertEnded,
+  inTerminal,
+  NO_INTERRUPTS,
+  type Seen,
+  terminalTest,
+} from "../support/terminal.ts";
 import { inOwnProcess } from "./own_process.ts";
 import { repliesWith } from "./replies.ts";
 
@@ -269,5 +275,20 @@ terminalTest(
         APP_CLIENT_SECRET: "",
         USER_POOL_ID,
       });
+    }),
+);
+
+testNeeding(
+  NO_INTERRUPTS,
+  "Ctrl-C at a prompt ends init with exit status 130; nothing is written",
+  () =>
+    atDesk(async (desk) => {
+      const seen = await type(desk, [
+        [PASTE, "\r"],
+        ["token endpoint", "https://provider.example\r"],
+        ["App client id:", "\x03"],
+      ]);
+      assertEnded(seen, 130);
+      assertEquals(namesIn(desk.folder), []);
     }),
 );

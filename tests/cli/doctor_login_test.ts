@@ -4,7 +4,7 @@ import type { Diagnosis } from "../../mod.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 import { assertHides, canaries, SETTINGS } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { portless, signedIn, testSession } from "../support/portless.ts";
+import { portless, rejection, signedIn, testSession } from "../support/portless.ts";
 import { checkOf } from "./doctor_checks.ts";
 
 const TRIED = ["login", "new token", "refresh", "logout"];
@@ -78,6 +78,18 @@ Deno.test("doctor({ login: true }) reports a provider that cannot revoke tokens"
     checkOf(await world.session.doctor({ login: true }), "logout"),
     /^warn: .* not be ended \(not at the provider: .*not enabled.* → .* were not saved$/,
   );
+});
+
+Deno.test("doctor({ login: true }) sends nothing more after its signal is aborted", async () => {
+  const abort = new AbortController();
+  await using world = portless({
+    provider: ({ flow }) => {
+      if (flow === "REFRESH_TOKEN_AUTH") abort.abort();
+      return tokenAnswer();
+    },
+  });
+  await rejection(world.session.doctor({ login: true, signal: abort.signal }));
+  assertEquals(world.sent.length, 2);
 });
 
 Deno.test("doctor({ login: true }) reports a wrong password, and sends nothing more", async () => {

@@ -61,6 +61,7 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     limited,
     /the password/,
   ],
+  ["requires a password", "CONFIG SET requirepass Right-Word-1", same, /the password/],
   ["has no such database", "PING", (url) => `${url}99`, /the number after the port/],
 ];
 for (const [what, line, address, fix] of PERMANENT) {

@@ -303,7 +303,7 @@ for (const [digest, isRight] of digests) {
   });
 }
 
-const encoded = await gzipped(crypto.getRandomValues(new Uint8Array(60_000)));
+const encoded = await compressed(crypto.getRandomValues(new Uint8Array(60_000)), "gzip");
 const unrepeatable: [what: string, behavior: Partial<Behavior>, init?: RequestInit][] = [
   ["a file without an ETag", { etag: "" }],
   ["a file with a weak ETag", { etag: 'W/"one"' }],
@@ -324,8 +324,11 @@ for (const [what, behavior, init = {}] of unrepeatable) {
   });
 }
 
-async function gzipped(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+async function compressed(
+  bytes: Uint8Array<ArrayBuffer>,
+  format: CompressionFormat,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream(format));
   return await new Response(stream).bytes();
 }
 
@@ -397,17 +400,19 @@ test("download() ends at once when its signal aborts, and the next call resumes 
   assertWhole(world);
 });
 
-Deno.test("download() decodes a response with content-encoding GZIP", async () => {
-  const asked: (string | null)[] = [];
-  const rows = await gzipped(new TextEncoder().encode("rows"));
-  await using server = serveLocal(({ headers }) => {
-    asked.push(headers.get("accept-encoding"));
-    return new Response(rows, { headers: { "content-encoding": "GZIP" } });
+for (const [encoding, format] of [["GZIP", "gzip"], ["br", "brotli"]] as const) {
+  Deno.test(`download() decodes a response with content-encoding ${encoding}`, async () => {
+    const asked: (string | null)[] = [];
+    const rows = await compressed(new TextEncoder().encode("rows"), format);
+    await using server = serveLocal(({ headers }) => {
+      asked.push(headers.get("accept-encoding"));
+      return new Response(rows, { headers: { "content-encoding": encoding } });
+    });
+    // download() replaces this header.
+    const init = { headers: { "accept-encoding": "br" } };
+    assertEquals([await savedFrom(server.origin, init), asked], ["rows", ["identity"]]);
   });
-  // download() replaces this header.
-  const init = { headers: { "accept-encoding": "br" } };
-  assertEquals([await savedFrom(server.origin, init), asked], ["rows", ["identity"]]);
-});
+}
 
 test("download() refuses a response with an unknown content-encoding", {
   headers: { "content-encoding": "zstd" },

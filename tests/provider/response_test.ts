@@ -79,7 +79,9 @@ for (const [what, answer, seen, status = 200] of UNEXPECTED) {
 
 Deno.test("login() stops reading a response that is far too large", async () => {
   let read = 0;
+  let isCanceled = false;
   const endless = new ReadableStream({
+    cancel: () => void (isCanceled = true),
     pull(controller) {
       controller.enqueue(new Uint8Array(65_536).fill(0x20));
       if (++read > 1_000) controller.error(new Error("read to its end"));
@@ -89,4 +91,5 @@ Deno.test("login() stops reading a response that is far too large", async () => 
   const error = await assertRejects(() => session.login(), ProviderError);
   assertEquals(error.code, "UNEXPECTED_RESPONSE");
   assert(read < 100, `${read} chunks`);
+  assert(isCanceled, "the connection is closed");
 });

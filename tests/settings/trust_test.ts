@@ -146,7 +146,9 @@ for (const secrets of SECRETS) {
         assertEquals([path, address, fetchJson, download], Array(4).fill(refused));
         assertEquals(login, "MISSING_SETTINGS");
 
-        await writeEnv(folder, variablesOf(sandbox.settings));
+        // With a password in the file, a login would hide that the token is not used.
+        const isToken = secrets.includes("ACCESS_TOKEN");
+        await writeEnv(folder, isToken ? own : variablesOf(sandbox.settings));
         const fetch = `import { runCli } from ${JSON.stringify(CLI_PATH)};
           console.log("CODE", await runCli(["fetch", "/v1/whoami"]));`;
         const sent = await run(fetch, { AUTH_ENV_FILE: `${folder}/.env`, ...env });

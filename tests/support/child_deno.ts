@@ -50,8 +50,8 @@ export function neededVariables(): Record<string, string> {
     ...Object.fromEntries(variables),
     // Otherwise Deno asks for its latest version once a day, through any proxy that a test sets.
     DENO_NO_UPDATE_CHECK: "1",
-    // Otherwise a test would use the settings of the person who runs it.
-    XDG_CONFIG_HOME: "/nowhere",
+    // Otherwise a test would use the settings of the person who runs it. No folder can be made here.
+    XDG_CONFIG_HOME: "/dev/null/config",
   };
 }
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import {
@@ -6,6 +6,7 @@ import {
   denoConfig,
   DOCUMENTS,
   documentText,
+  filledIn,
   SCRIPT_FLAGS,
   scriptFlagsIn,
 } from "../../support/documented_flags.ts";
@@ -41,6 +42,15 @@ Deno.test("every flag in the documents is used in a test", () => {
     }
   }
 });
+
+Deno.test("without a .env, doctor prints the documented flags for it", () =>
+  inCliWorld(async ({ sandbox, run, variables, folder }) => {
+    await Deno.remove(`${folder}/.env`);
+    const { stdout } = await run(["doctor"], { env: { ...variables, AUTH_ENV_FILE: "false" } });
+    const hosts = { provider: new URL(sandbox.authUrl).host, api: new URL(sandbox.apiUrl).host };
+    const flags = filledIn(SCRIPT_FLAGS[1] ?? [], hosts).join(" ");
+    assertMatch(stdout, new RegExp(`permissions: ${flags}$`, "m"));
+  }));
 
 Deno.test("every command has documented flags", () => {
   assertEquals([...COMMAND_FLAGS.keys()].sort(), Object.keys(COMMANDS).sort());

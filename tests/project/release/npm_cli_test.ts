@@ -6,7 +6,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { repliesWith } from "../../cli/replies.ts";
 import { decoded, inFolder, neededVariables, outputOf } from "../../support/child_deno.ts";
-import { commandPath, type Lack, lackOf, testNeeding } from "../../support/needs.ts";
+import { commandPath, type Lack, lackOf, NO_SIGNALS, testNeeding } from "../../support/needs.ts";
 import { type Answer, inTerminal, NO_INTERRUPTS } from "../../support/terminal.ts";
 import { saysReady } from "../../support/text_lines.ts";
 import { DIST, PACKAGE, packed } from "./consumer.ts";
@@ -45,10 +45,9 @@ function environment(): Record<string, string> {
 }
 
 function start(args: string[], cwd: string): Deno.ChildProcess {
-  return new Deno.Command(program(), {
-    ...{ args, cwd, clearEnv: true, env: environment() },
-    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
-  }).spawn();
+  const piped = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
+  const options = { args, cwd, clearEnv: true, env: environment(), ...piped };
+  return new Deno.Command(program(), options).spawn();
 }
 
 /** Runs the command with this text as its standard input. */
@@ -75,21 +74,27 @@ function npmTest(name: string, fn: (folder: string) => Promise<void>, lack?: Lac
   testNeeding(noNpm ?? lack, name, () => inFolder(fn));
 }
 
-npmTest("npm installs a command that signs in and calls the API", async (folder) => {
-  await using sandbox = await startSandbox();
-  const { settings } = sandbox;
-  // Without "--" before the launcher, Node 20 reads this option itself.
-  const file = ["--env-file", "new.env"];
-  const reply = repliesWith(settings)["lines of a .env"];
-  const init = await run(["init", "--from", "-", ...file], folder, reply);
-  assertEquals([init.code, init.stderr.includes("error")], [0, false], init.stderr);
-  const login = ["login", "--username", settings.username, "--stdin", ...file];
-  assertEquals((await run(login, folder, settings.password)).code, 0);
-  const fetched = await run(["fetch", "/v1/whoami", ...file], folder);
-  assertEquals([fetched.code, JSON.parse(fetched.stdout).username], [0, settings.username]);
-  const python = await run(["python"], folder);
-  assertEquals(python.stdout, Deno.readTextFileSync(`${DIST}npm-cli/platform_auth.py`));
-});
+npmTest(
+  "npm installs a command that signs in, calls the API and exits with its status",
+  async (folder) => {
+    await using sandbox = await startSandbox();
+    const { settings } = sandbox;
+    // Without "--" before the launcher, Node 20 reads this option itself.
+    const file = ["--env-file", "new.env"];
+    const reply = repliesWith(settings)["lines of a .env"];
+    const init = await run(["init", "--from", "-", ...file], folder, reply);
+    assertEquals([init.code, init.stderr.includes("error")], [0, false], init.stderr);
+    const login = ["login", "--username", settings.username, "--stdin", ...file];
+    assertEquals((await run(login, folder, settings.password)).code, 0);
+    const fetched = await run(["fetch", "/v1/whoami", ...file], folder);
+    assertEquals([fetched.code, JSON.parse(fetched.stdout).username], [0, settings.username]);
+    assertEquals((await run(["token", "--env-file", "none.env"], folder)).code, 3);
+    const { stdout } = await run(["--version"], folder);
+    assertStringIncludes(stdout, `platform-auth ${PACKAGE.version}, run from ${home}/lib/`);
+    const python = await run(["python"], folder);
+    assertEquals(python.stdout, Deno.readTextFileSync(`${DIST}npm-cli/platform_auth.py`));
+  },
+);
 
 /** Writes the commands that npm writes on Windows, and prints them. */
 const SHIM = `
@@ -111,13 +116,6 @@ npmTest("on Windows, too, Node passes all options to the command", async (folder
     const calls: string[] = text.match(/.*launcher\.cjs.*/g);
     assertEquals(calls.filter((call) => !/ -- "\S*launcher\.cjs"/.test(call)), []);
   }
-});
-
-npmTest("the installed command exits with the status of the command line", async (folder) => {
-  assertEquals((await run(["token"], folder)).code, 3);
-  const { code, stdout } = await run(["--version"], folder);
-  assertEquals(code, 0);
-  assertStringIncludes(stdout, `platform-auth ${PACKAGE.version}, run from ${home}/lib/`);
 });
 
 npmTest("a notebook of the installed command imports the package from npm", async (folder) => {
@@ -173,7 +171,7 @@ npmTest("a signal to the launcher also ends Deno", async (folder) => {
     await child.stderr.cancel();
     assertEquals((await child.status).code, status, signal);
   }
-}, NO_INTERRUPTS);
+}, NO_SIGNALS);
 
 npmTest("the command without its optional packages says how to install them", async (folder) => {
   await install(folder, "--omit=optional");

@@ -7,7 +7,7 @@ import { type Fault, startFaultProxy } from "../support/fault_proxy.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { until } from "../support/until.ts";
-import "../support/sandbox_key.ts";
+import "../support/quick_signatures.ts";
 
 /**
  * The outcome of an operation: a state or a code, and the number of requests, or of attempts if

@@ -1,7 +1,6 @@
 import { Clock } from "./clock.ts";
 import { isFile } from "./needs.ts";
 import "./quick_signatures.ts";
-import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { AccountSession } from "../../src/session.ts";
 import type { World } from "../../src/platform/world.ts";

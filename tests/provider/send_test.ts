@@ -6,7 +6,7 @@ import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { publicSession } from "../support/canned_session.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
-import { startFaultProxy } from "../support/fault_proxy.ts";
+import { startFaultProxy } from "./fault_proxy.ts";
 
 async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
   return await assertRejects(() => work, ProviderError);
@@ -70,15 +70,14 @@ Deno.test("aborting login() aborts its request", async () => {
 
 Deno.test("login() sends the password only once if a reused connection breaks", async () => {
   await using sandbox = await startSandbox();
-  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
-  await using proxy = await startFaultProxy({ target, keepAlive: true });
+  await using proxy = await startFaultProxy(sandbox.authUrl, true);
   const { sleep } = new Clock();
   const { envFile: _, ...settings } = sandbox.settings;
   const session = createSession({ ...settings, authUrl: proxy.url, sleep });
   await session.login();
   for (const fault of ["resetAfterRequest", "closeAfterRequest", "closeMidAnswer"] as const) {
     const before = { ...proxy.counts };
-    proxy.plan(fault);
+    proxy.plan([fault]);
     const error = await failureOf(session.login({ force: true }));
     assertEquals([error.code, error.attempts], ["UNREACHABLE", 1], fault);
     assertEquals(proxy.counts.requests - before.requests, 1, fault);

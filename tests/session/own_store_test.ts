@@ -351,6 +351,26 @@ Deno.test("the late result of a read does not undo a login or a logout", async (
   }
 });
 
+Deno.test("logout() revokes the tokens in use when it was called, even if a read of the store ends later", () =>
+  sharing(async ({ table, world, one, other }) => {
+    await one.login();
+    const inUse = table.record?.REFRESH_TOKEN;
+    world.clock.advance(1);
+    await other.login({ force: true });
+    const [read, lock] = [gate(), gate()];
+    table.onRead = firstOnly(table, "onRead", read.step);
+    table.onLock = lock.step;
+    const login = one.login();
+    await read.reached;
+    const out = one.logout();
+    await lock.reached;
+    read.open();
+    await turn();
+    lock.open();
+    await Promise.all([login, out]);
+    assert(world.sent.some(({ body }) => body.Token === inUse));
+  }));
+
 Deno.test("sessions continue after the store lost its data, but end after a logout", () =>
   sharing(async ({ table, world, one, other }) => {
     await one.login();

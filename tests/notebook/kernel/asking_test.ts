@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
+import { type NewUser, type Sandbox, startSandbox } from "../../../src/sandbox/mod.ts";
 import { repeatedPart } from "../../support/canaries.ts";
 import {
   type CellResult,
@@ -125,15 +125,31 @@ async function showsHowToCancel(desk: Desk): Promise<void> {
 async function promptsForFurtherSteps(desk: Desk): Promise<void> {
   const { kernel, sandbox, password } = desk;
   const next = `Aa1!${crypto.randomUUID()}`;
-  sandbox.addUser({ username: "eve", password, challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"] });
-  const result = await kernel.execute(
-    `await login({ strategy: "password", force: true })`,
-    typing("eve", password, next, next, "eve@example.org", codeFor(desk, "eve")),
-  );
-  assertEquals(masks(result), [false, true, true, true, false, true]);
-  assertStringIncludes(kept(result), "Signed in as eve");
-  assertMatch(kept(result), /key for the authenticator app was shown here(?!.*otpauth)/);
-  assertHides(kept(result), desk, next);
+  const email = "who@example.org";
+  const mailed: Answer = () => Promise.resolve(sandbox.codes.at(-1)?.code ?? "");
+  const users: [user: Omit<NewUser, "password">, answers: Answer[], masked: boolean[]][] = [
+    [
+      { username: "eve", challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"] },
+      [next, next, email, codeFor(desk, "eve")],
+      [true, true, false, true],
+    ],
+    [
+      { username: "mary", challenge: "SELECT_MFA_TYPE", phone: "+15555550100", email },
+      ["3", mailed],
+      [false, true],
+    ],
+  ];
+  for (const [user, answers, masked] of users) {
+    sandbox.addUser({ ...user, password });
+    const result = await kernel.execute(
+      `await login({ strategy: "password", force: true })`,
+      typing(user.username, password, ...answers),
+    );
+    assertStringIncludes(kept(result), `Signed in as ${user.username}`);
+    assertEquals(masks(result), [false, true, ...masked]);
+    const codes = sandbox.codes.map(({ code }) => code);
+    assertHides(kept(result), desk, next, "otpauth:", ...codes);
+  }
 }
 
 async function stopsAtAnyPrompt(desk: Desk): Promise<void> {

@@ -25,8 +25,6 @@ export interface ChallengeCase {
   readonly turns: readonly Turn[];
   /** The steps of an earlier login of this user. */
   readonly earlier?: readonly Turn[];
-  /** Where a test also types the answers into a real front end. */
-  readonly typedIn?: readonly ("terminal" | "kernel")[];
 }
 
 /** The user name in all cases. */
@@ -76,7 +74,6 @@ const email = "ada@example.org";
 export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   {
     title: "a new password at the second attempt and an attribute",
-    typedIn: ["terminal", "kernel"],
     user: { challenge: "NEW_PASSWORD_REQUIRED" },
     turns: [
       {
@@ -107,13 +104,11 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   },
   {
     title: "a choice of the method and a code by that method",
-    typedIn: ["kernel"],
     user: { challenge: "SELECT_MFA_TYPE", phone, email },
     turns: [select("EMAIL_OTP", "1 SOFTWARE_TOKEN_MFA, 2 SMS_MFA, 3 EMAIL_OTP"), mail],
   },
   {
     title: "the setup of an authenticator app",
-    typedIn: ["terminal"],
     user: { challenge: "MFA_SETUP" },
     turns: [setup],
   },
@@ -128,7 +123,6 @@ export const CHALLENGE_CASES: readonly ChallengeCase[] = [
   },
   {
     title: "a new password, then the setup of an authenticator app",
-    typedIn: ["kernel"],
     user: { challenge: ["NEW_PASSWORD_REQUIRED", "MFA_SETUP"], email },
     turns: [
       newPassword,

@@ -1,9 +1,8 @@
 /** Responses of the provider that are not refusals: those that a session accepts or rejects. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
-import type { Canned } from "../support/canned_fetch.ts";
+import { type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
-import { cannedSession } from "../support/canned_session.ts";
 
 Deno.test("login() ignores an ExpiresIn above a billion seconds or of another type", async () => {
   for (const [ExpiresIn, state] of [[1e9, "valid"], [1e9 + 1, "unknown"], ["600", "unknown"]]) {

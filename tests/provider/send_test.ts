@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { answerTo, type Canned } from "../support/canned_fetch.ts";
+import { answerTo, type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { publicSession } from "../support/canned_session.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
 import { startFaultProxy } from "./fault_proxy.ts";
 
@@ -28,7 +27,7 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
 
 Deno.test("login() waits for a response, but refresh() sends a second request after 60% of its time limit", async () => {
   using timeouts = heldTimeouts();
-  const { session, asked } = publicSession(
+  const { session, asked } = cannedSession(
     { timeoutMs: 10_000 },
     late(8_000, tokenAnswer(), timeouts),
     late(5_899, tokenAnswer(), timeouts),
@@ -49,7 +48,7 @@ Deno.test("login() sends nothing more if it is aborted between two attempts", as
     leaving.abort(reason);
     return Promise.resolve();
   };
-  const { session, asked } = publicSession({ sleep }, new Response("", { status: 500 }));
+  const { session, asked } = cannedSession({ sleep }, new Response("", { status: 500 }));
   assertEquals(await assertRejects(() => session.login({ signal: leaving.signal })), reason);
   assertEquals([asked.length, session.status().state], [1, "none"]);
 });
@@ -63,7 +62,7 @@ Deno.test("aborting login() aborts its request", async () => {
     queueMicrotask(() => leaving.abort());
     return new Promise(() => {});
   };
-  const { session } = publicSession({ fetch }, never);
+  const { session } = cannedSession({ fetch }, never);
   await assertRejects(() => session.login({ signal: leaving.signal }));
   assertEquals(sent?.aborted, true);
 });
@@ -90,7 +89,7 @@ Deno.test("login() waits longer after each attempt, and stops before its time li
   using _ = heldTimeouts();
   const rows = [[30_000, [500, 1_000, 2_000]], [1_000, [500]], [600, []]] as const;
   for (const [timeoutMs, limits] of rows) {
-    const { session, time } = publicSession({ timeoutMs }, () => {
+    const { session, time } = cannedSession({ timeoutMs }, () => {
       time.advance(0.4);
       return new Response("", { status: 429 });
     });

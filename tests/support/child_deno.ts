@@ -1,18 +1,10 @@
 /** Runs scripts in separate Deno processes, which do not inherit the environment of this one. */
-import { fileURLToPath } from "node:url";
 
 /** Address of the module's entry point. */
 export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 
 /** The entry point's path as a script imports it: on Windows, a slash precedes the drive. */
 export const MOD_PATH: string = decodeURIComponent(new URL(MOD_URL).pathname);
-
-/** The flags with which a child imports the released files, if this process does. */
-export const IMPORT_FLAGS: readonly string[] = MOD_URL.endsWith("/dist/mod.js")
-  ? [
-    `--import-map=${fileURLToPath(new URL("../project/release/import_map.json", import.meta.url))}`,
-  ]
-  : [];
 
 export interface ChildResult {
   readonly code: number;
@@ -83,18 +75,6 @@ export async function runScript(script: string, options: ChildOptions): Promise<
   });
   await Deno.remove(`${cwd}/${name}`);
   return result;
-}
-
-/** Starts `script.ts` in this folder, with all permissions. */
-export function startScript(cwd: string): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-check", "-A", "script.ts"],
-    cwd,
-    clearEnv: true,
-    env: { ...neededVariables(), NO_PROXY: "127.0.0.1", NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-  }).spawn();
 }
 
 /** Works in a temporary folder outside any project, which is then removed. */

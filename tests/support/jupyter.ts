@@ -2,7 +2,6 @@
 
 import { outputOf } from "./child_deno.ts";
 import { commandPath, isFile, type Lack, notInstalled } from "./needs.ts";
-import { settlesWithin } from "./settles_within.ts";
 
 const START_ATTEMPTS = 3;
 const START_TIMEOUT_MS = 120_000;
@@ -66,9 +65,9 @@ export async function startServer(
   }).spawn();
   const end = async () => {
     child.kill("SIGTERM");
-    if (await settlesWithin(child.status, END_TIMEOUT_MS)) return;
-    child.kill("SIGKILL");
+    const timer = setTimeout(() => child.kill("SIGKILL"), END_TIMEOUT_MS);
     await child.status;
+    clearTimeout(timer);
   };
   try {
     return { url: await serverUrl(home, child.pid), [Symbol.asyncDispose]: end };

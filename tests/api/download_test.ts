@@ -1,19 +1,17 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import type { ApiError, Download, DownloadOptions } from "../../mod.ts";
-import { assertHides } from "../support/canaries.ts";
+import { shownBy } from "../support/canaries.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
 import { readText, serveLocal, serveRaw } from "../support/local_server.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
 import { signedInAt } from "./on_port.ts";
 
-const WINDOWS = Deno.build.os === "windows";
 /** 60 bytes, of which no two are the same. */
 const CONTENT = Uint8Array.from({ length: 60 }, (_, at) => at);
 
 /** How the API behaves. A test may change this at any time. */
 interface Behavior {
-  content: Uint8Array<ArrayBuffer>;
   /** The ETag; `""`: none. */
   etag: string;
   headers: Record<string, string>;
@@ -39,25 +37,24 @@ async function inWorld(
   behavior: Partial<Behavior>,
   use: (world: World) => Promise<void>,
 ): Promise<void> {
-  const api = { content: CONTENT, etag: '"one"', headers: {}, dropAfter: Infinity, ...behavior };
+  const api = { etag: '"one"', headers: {}, dropAfter: Infinity, ...behavior };
   const asked: Request[] = [];
   function respond(request: Request): Response {
     asked.push(request);
     const instead = api.instead?.(request, asked.length);
     if (instead) return instead;
-    const { content, etag, headers } = api;
-    const { length } = content;
+    const { etag, headers } = api;
     const isSame = (request.headers.get("if-range") ?? etag) === etag;
     const start = isSame ? firstOf(request) : 0;
-    const piece = content.slice(start, start + api.dropAfter);
+    const piece = CONTENT.slice(start, start + api.dropAfter);
     const body = ReadableStream.from((async function* () {
       if (piece.length > 0) yield piece;
-      if (start + piece.length === length) return;
+      if (start + piece.length === 60) return;
       await api.beforeDrop?.();
       throw new TypeError("The connection was closed");
     })());
-    const all = new Headers({ ...headers, etag, "content-length": `${length - start}` });
-    if (start > 0) all.set("content-range", `bytes ${start}-${length - 1}/${length}`);
+    const all = new Headers({ ...headers, etag, "content-length": `${60 - start}` });
+    if (start > 0) all.set("content-range", `bytes ${start}-59/60`);
     return new Response(body, { status: start > 0 ? 206 : 200, headers: all });
   }
   const pauses: number[] = [];
@@ -88,10 +85,10 @@ function test(
 }
 
 /** Downloads a file from a server on a port, and returns it as text. */
-async function savedFrom(origin: string, init: RequestInit = {}): Promise<string> {
+async function savedFrom(origin: string): Promise<string> {
   await using world = await signedInAt(origin);
   return await inFolder(async (folder) => {
-    await world.session.download("/x", `${folder}/x`, { init });
+    await world.session.download("/x", `${folder}/x`);
     return await Deno.readTextFile(`${folder}/x`);
   });
 }
@@ -159,8 +156,9 @@ test("download() resumes an interrupted file and requests only the rest", {}, as
   const saved = await get();
   // The last byte is requested again: the .part file could already be complete.
   assertEquals([saved.bytes, saved.resumedFrom], [60, 19]);
-  const headers = asked.at(-1)?.headers;
-  assertEquals([headers?.get("range"), headers?.get("if-range")], ["bytes=19-", '"one"']);
+  const headers = ["range", "if-range", "accept-encoding"]
+    .map((name) => asked.at(-1)?.headers.get(name));
+  assertEquals(headers, ["bytes=19-", '"one"', "identity"]);
   assertWhole(world);
 });
 
@@ -170,40 +168,30 @@ test("download() starts over with resume: false", {}, async (world) => {
   assertWhole(world);
 });
 
-for (const note of ["", '"two"', '"on', '"one"\r\na: b', 'W/"one"']) {
-  test(
-    `download() starts over if its .note contains ${JSON.stringify(note)}`,
-    {},
-    async (world) => {
-      const { get, folder } = world;
-      await leavePart(world);
-      const name = namesIn(folder).find((name) => name.endsWith(".note"));
-      Deno.writeTextFileSync(`${folder}/${name}`, note);
-      assertEquals((await get()).resumedFrom, 0);
-      assertWhole(world);
-    },
-  );
-}
-
-const interruptions: [what: string, instead: () => Response][] = [
-  ["is preparing the file", () => answer(202)],
-  ["returns a login page instead of the rest", loginPage],
-];
-for (const [what, instead] of interruptions) {
-  test(`download() keeps its .part file if the API ${what}`, {}, async (world) => {
+for (const note of ["", '"two"', '"one"\r\na: b']) {
+  const name = `download() starts over if its .note contains ${JSON.stringify(note)}`;
+  test(name, {}, async (world) => {
     await leavePart(world);
-    world.api.instead = instead;
-    assertEquals((await rejection(world.get())).code, "API_BODY");
-    delete world.api.instead;
-    assertEquals((await world.get()).resumedFrom, 19);
+    const left = namesIn(world.folder).find((name) => name.endsWith(".note"));
+    Deno.writeTextFileSync(`${world.folder}/${left}`, note);
+    assertEquals((await world.get()).resumedFrom, 0);
     assertWhole(world);
   });
 }
 
-function loginPage(): Response {
-  const page = '<!DOCTYPE html><title>Company</title><input type="password">';
-  return new Response(page, { headers: { "content-type": "text/html; charset=utf-8" } });
-}
+test(
+  "download() keeps its .part file if the API returns a login page instead of the rest",
+  {},
+  async (world) => {
+    await leavePart(world);
+    const headers = { "content-type": "text/html" };
+    world.api.instead = () => new Response("<!DOCTYPE html><title>Company</title>", { headers });
+    assertEquals((await rejection(world.get())).code, "API_BODY");
+    delete world.api.instead;
+    assertEquals((await world.get()).resumedFrom, 19);
+    assertWhole(world);
+  },
+);
 
 test("download() keeps an existing file and sends nothing", {}, async (world) => {
   const { asked, get, file } = world;
@@ -234,36 +222,12 @@ test("simultaneous downloads to the same file save it intact", {}, async (world)
   assertWhole(world);
 });
 
-test("a download waits for another one of the same file, with growing pauses", {
-  dropAfter: 20,
-}, async (world) => {
-  const { api, get, file } = world;
-  const [free, begun] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  api.beforeDrop = () => {
-    begun.resolve();
-    return free.promise;
-  };
-  const first = get();
-  await begun.promise;
-  const pauses: number[] = [];
-  const other = world.another({
-    sleep: (ms) => {
-      if (pauses.push(ms) === 7) free.resolve();
-      return new Promise((resolve) => setTimeout(resolve, 0));
-    },
-  });
-  await other.login();
-  assertEquals((await other.download("/files/data?day=1", file)).kept, true);
-  assertEquals((await first).bytes, 60);
-  assertEquals(pauses.slice(0, 7), [100, 200, 400, 800, 1_600, 2_000, 2_000]);
-});
-
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoaXMtYWRkcmVzcw";
 
 test("download() requests a new presigned URL for each request, and never shows it", {
   dropAfter: 20,
 }, async (world) => {
-  const { api, asked, session, file } = world;
+  const { api, asked, get, folder } = world;
   let given = 0;
   // Each address is valid for one request.
   const used = new Set<string>();
@@ -271,62 +235,45 @@ test("download() requests a new presigned URL for each request, and never shows 
     if (!url.startsWith("https://files.example/")) {
       return answer(302, { location: `https://files.example/f?sig=${SIGNATURE}${++given}` });
     }
-    return given > 3 || used.has(url) ? answer(403) : void used.add(url);
+    return given > 2 || used.has(url) ? answer(403) : void used.add(url);
   };
-  await session.download("/files/data", file);
-  assertWhole(world);
+  const error = await rejection(get()) as ApiError;
+  assertEquals([error.name, error.status, given], ["ApiError", 403, 3]);
+  assertEquals((await shownBy(error)).includes(SIGNATURE), false);
+  assertEquals(namesIn(folder).length, 2);
   const tokens = asked.filter(({ url }) => url.includes(SIGNATURE))
     .map(({ headers }) => headers.get("authorization"));
   assertEquals(tokens, [null, null, null]);
-  const error = await rejection(session.download("/files/data", `${file}.2`)) as ApiError;
-  assertEquals([error.name, error.status, given], ["ApiError", 403, 4]);
-  assertEquals(Deno.inspect(error).includes(SIGNATURE.slice(0, 8)), false);
-  await assertHides(error, "the error");
 });
 
-const right = `sha-256=:${sha256(CONTENT)}:`;
-const digests: [digest: string, isRight: boolean][] = [
-  [`unixsum=:AA==:, ${right}`, true],
-  [`sha-256=:${sha256(CONTENT.subarray(1))}:`, false],
-  // This is not the base64 of 32 bytes, so it says nothing about the file.
-  ["sha-256=:AAAA:", true],
-];
-for (const [digest, isRight] of digests) {
-  const what = isRight ? "saves a file with" : "rejects a file that does not match";
-  test(`download() ${what} the header repr-digest: ${digest}`, {
-    headers: { "repr-digest": digest },
+for (const isRight of [true, false]) {
+  const what = isRight ? "saves a file that matches" : "rejects a file that does not match";
+  test(`download() ${what} the header repr-digest`, {
+    headers: {
+      "repr-digest": `unixsum=:AA==:, sha-256=:${sha256(CONTENT.slice(isRight ? 0 : 1))}:`,
+    },
     dropAfter: 40,
-  }, async (world) => {
-    const outcome = await world.get().then(() => "saved", ({ code }) => code);
-    const saved = isRight ? ["saved", ["data.bin"]] : ["DOWNLOAD_BROKEN", []];
-    assertEquals([outcome, namesIn(world.folder)], saved);
+  }, async ({ get, folder }) => {
+    const outcome = await get().then(() => "saved", ({ code }) => code);
+    const wanted = isRight ? ["saved", ["data.bin"]] : ["DOWNLOAD_BROKEN", []];
+    assertEquals([outcome, namesIn(folder)], wanted);
   });
 }
 
-const encoded = await gzipped(crypto.getRandomValues(new Uint8Array(60_000)));
-const unrepeatable: [what: string, behavior: Partial<Behavior>, init?: RequestInit][] = [
-  ["a file without an ETag", { etag: "" }],
-  ["a file with a weak ETag", { etag: 'W/"one"' }],
-  [
-    "an encoded file",
-    { headers: { "content-encoding": "gzip" }, content: encoded, dropAfter: 50_000 },
-  ],
-  ["the response to a POST", {}, { method: "POST" }],
+const unrepeatable: [what: string, etag: string, init: RequestInit][] = [
+  ["a file without an ETag", "", {}],
+  ["a file with a weak ETag", 'W/"one"', {}],
+  ["the response to a POST", '"one"', { method: "POST" }],
 ];
-for (const [what, behavior, init = {}] of unrepeatable) {
+for (const [what, etag, init] of unrepeatable) {
   test(`download() does not retry an interrupted download of ${what}`, {
     dropAfter: 20,
-    ...behavior,
+    etag,
   }, async ({ asked, get, folder }) => {
     const { code, fix } = await rejection(get({ init })) as ApiError;
     assertEquals([code, asked.length, namesIn(folder)], ["DOWNLOAD_BROKEN", 1, []]);
     assertEquals(fix.includes("resume"), false, fix);
   });
-}
-
-async function gzipped(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
-  return await new Response(stream).bytes();
 }
 
 test("download() gives up after six requests in a row without new data", {
@@ -338,44 +285,31 @@ test("download() gives up after six requests in a row without new data", {
     error.message,
     /broke off, 6 times in a row after 20 bytes of 60 bytes\); run it again to resume it/,
   );
-  assertEquals(error.cause, { name: "TypeError" });
   assertEquals([asked.length, pauses.length], [7, 5]);
 });
 
-const POST = { method: "POST" };
-const refusals: [
-  what: string,
-  response: () => Response,
-  RequestInit,
-  times: number,
-  fix: RegExp,
-][] = [
-  ["six times if the API only responds with 503", () => answer(503), {}, 6, /try again/],
-  ["once, as a POST, if the API responds with 503", () => answer(503), POST, 1, /try again/],
-  ["six times while the API is preparing the file", () => answer(202), {}, 6, /try again/],
-  ["once, as a POST, while the API is preparing the file", () => answer(202), POST, 1, /read it/],
-  ["once if it is to wait long", () => answer(202, wait(301)), {}, 1, /wait 301 seconds/],
+const refusals: [status: number, method: string, times: number, code: string][] = [
+  [503, "GET", 6, "API_STATUS"],
+  [503, "POST", 1, "API_STATUS"],
+  [202, "GET", 6, "API_BODY"],
+  [202, "POST", 1, "API_BODY"],
 ];
-for (const [what, instead, init, times, fix] of refusals) {
-  test(`download() sends its request ${what}`, { instead }, async ({ asked, get, folder }) => {
-    const error = await rejection(get({ init })) as ApiError;
-    assertEquals(error.code, error.status === 202 ? "API_BODY" : "API_STATUS");
-    assertMatch(error.fix, fix);
+for (const [status, method, times, code] of refusals) {
+  test(`download() sends ${times} × ${method} if the API only responds with ${status}`, {
+    instead: () => answer(status),
+  }, async ({ asked, get, folder }) => {
+    assertEquals((await rejection(get({ init: { method } }))).code, code);
     assertEquals([asked.length, namesIn(folder)], [times, []]);
   });
 }
 
-function wait(seconds: number): Record<string, string> {
-  return { "retry-after": `${seconds}` };
-}
-
 test("download() waits while the API is preparing the file", {
-  instead: (_, count) => [answer(202, wait(7)), answer(202), answer(202, wait(0))][count - 1],
+  instead: (_, count) => [answer(202, { "retry-after": "7" }), answer(202)][count - 1],
 }, async (world) => {
   await world.get();
   assertWhole(world);
-  const [asked, ...own] = world.pauses;
-  assertEquals([asked, own.map((ms) => ms >= 500)], [7_000, [true, true]]);
+  const [asked, own = 0] = world.pauses;
+  assertEquals([asked, own >= 500], [7_000, true]);
 });
 
 test("download() ends at once when its signal aborts, and the next call resumes the file", {
@@ -397,16 +331,13 @@ test("download() ends at once when its signal aborts, and the next call resumes 
   assertWhole(world);
 });
 
-Deno.test("download() decodes a response with content-encoding GZIP", async () => {
-  const asked: (string | null)[] = [];
-  const rows = await gzipped(new TextEncoder().encode("rows"));
-  await using server = serveLocal(({ headers }) => {
-    asked.push(headers.get("accept-encoding"));
-    return new Response(rows, { headers: { "content-encoding": "GZIP" } });
-  });
-  // download() replaces this header.
-  const init = { headers: { "accept-encoding": "br" } };
-  assertEquals([await savedFrom(server.origin, init), asked], ["rows", ["identity"]]);
+Deno.test("download() decodes a gzip response, although it asked for no encoding", async () => {
+  const gzip = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
+  const rows = await new Response(gzip).bytes();
+  await using server = serveLocal(() =>
+    new Response(rows, { headers: { "content-encoding": "GZIP" } })
+  );
+  assertEquals(await savedFrom(server.origin), "rows");
 });
 
 test("download() refuses a response with an unknown content-encoding", {
@@ -422,41 +353,21 @@ test("the contentType that download() returns hides a token that the API repeats
   assertEquals((await get()).contentType, "bearer [secret]");
 });
 
-test(
-  "download() rejects an unusable path or a wrong option before it sends anything",
-  {},
-  async (world) => {
-    const { asked, session, folder, file } = world;
-    await Deno.writeTextFile(`${folder}/file`, "");
-    const loose = session.download as (...values: unknown[]) => Promise<Download>;
-    const failures: [unknown[], string, RegExp][] = [
-      [
-        ["/x", `${folder}/file/x`],
-        "ConfigError",
-        /its folder does not exist; choose another folder/,
-      ],
-      [["/x", file, { ifExists: "no" }], "TypeError", /must be "keep", "error" or "replace"/],
-      [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; choose a file/],
-      [["/x", new URL("https://a.example/")], "TypeError", /path or file: URL/],
-      [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
-      [["/x", file, { init: { method: "HEAD" } }], "TypeError", /no body to save/],
-    ];
-    // Windows limits the length of a whole path, not the number of bytes in a name.
-    if (!WINDOWS) {
-      failures.push([
-        ["/x", `${folder}/${"語".repeat(81)}`],
-        "ConfigError",
-        /too long/,
-      ]);
-    }
-    for (const [values, name, message] of failures) {
-      const error = await rejection(loose(...values));
-      assertEquals(error.name, name, `${error}`);
-      assertMatch(error.message, message);
-    }
-    assertEquals([asked.length, namesIn(folder)], [0, ["file"]]);
-  },
-);
+test("download() rejects an unusable path or a wrong option", {}, async (world) => {
+  const { asked, session, folder, file } = world;
+  const loose = session.download as (...values: unknown[]) => Promise<Download>;
+  const failures: [unknown[], string, RegExp][] = [
+    [["/x", `${folder}/new/`], "ConfigError", /new\/: it is a folder; choose a file/],
+    [["/x", file, { ifExists: "no" }], "TypeError", /must be "keep", "error" or "replace"/],
+    [["/x", file, { overwrite: true }], "TypeError", /no option "overwrite"/],
+  ];
+  for (const [values, name, message] of failures) {
+    const error = await rejection(loose(...values));
+    assertEquals(error.name, name, `${error}`);
+    assertMatch(error.message, message);
+  }
+  assertEquals([asked.length, namesIn(folder)], [0, []]);
+});
 
 /** Makes a function of the runtime fail until the result is disposed of. */
 function failing<T extends object>(target: T, name: keyof T & string, error: Error): Disposable {
@@ -468,47 +379,17 @@ function failing<T extends object>(target: T, name: keyof T & string, error: Err
   return { [Symbol.dispose]: () => void Object.assign(target, { [name]: real }) };
 }
 
-const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
-/** The texts are in German, because Windows localizes the texts of errors. */
-const diskErrors: [what: string, error: Error, shown: RegExp][] = [
-  ["a full disk", coded("ENOSPC", "Zu wenig Platz. (os error 112)"), /the disk is full/],
-  [
-    "a file that is mounted",
-    coded("EBUSY", "Belegt (os error 16)"),
-    /mounted as a single file, which cannot be replaced; mount its folder instead/,
-  ],
-  // The runtime throws a TypeError if some system calls fail.
-  [
-    "a system call that fails",
-    Object.assign(new TypeError("Invalid argument (os error 22)"), { code: "EINVAL" }),
-    /^ConfigError: .*Invalid argument \(os error 22\); choose another file/,
-  ],
-  [
-    "a bug in this module",
-    new TypeError("x is not a function"),
-    /^TypeError: x is not a function$/,
-  ],
-];
-for (const [what, error, shown] of diskErrors) {
-  test(`download() shows why a file cannot be saved (cause: ${what})`, {}, async ({ get }) => {
+test(
+  "download() says that the disk is full, whatever the language of the system is",
+  {},
+  async ({ get }) => {
+    const error = Object.assign(new Error("Zu wenig Platz. (os error 112)"), { code: "ENOSPC" });
     using _ = failing(Deno.FsFile.prototype, "syncData", error);
-    assertMatch(`${await rejection(get())}`, shown);
-  });
-}
-
-test("download() closes the connection if the disk is full", {}, async ({ api, get }) => {
-  let isClosed = false;
-  api.instead = () =>
-    new Response(
-      new ReadableStream({
-        pull: (controller) => controller.enqueue(CONTENT),
-        cancel: () => void (isClosed = true),
-      }),
-    );
-  const full = coded("ENOSPC", "No space left (os error 28)");
-  using _ = failing(Deno.FsFile.prototype, "writeSync", full);
-  assertEquals([(await rejection(get())).code, isClosed], ["FILE", true]);
-});
+    const { code, message } = await rejection(get());
+    assertEquals(code, "FILE");
+    assertMatch(message, /the disk is full/);
+  },
+);
 
 test("download() replaces a file on a disk that refuses chmod", {}, async (world) => {
   Deno.writeTextFileSync(world.file, "old");

@@ -28,22 +28,15 @@ Deno.test("fetchJson() requests JSON unless the caller sets an accept header", a
 Deno.test("an ApiError describes the response and the request, without the query", async () => {
   const body = { error: "not_found", message: "There is no station 7." };
   const error = await failure(answer(404, body, { "x-request-id": "r-1" }));
-  const { name, code, status, method, requestId, retryAfterSeconds } = error;
+  const { name, code, status, method, requestId, url } = error;
   assertEquals([name, code, status, method], ["ApiError", "API_STATUS", 404, "GET"]);
-  assertEquals([requestId, retryAfterSeconds], ["r-1", undefined]);
-  assertMatch(error.url, /^https:\/\/[^?]+\/v1\/stations$/);
-  assertMatch(
-    error.message,
-    /^Cannot GET https:\S+\/v1\/stations because the API responded with 404 \(There is no station 7\); check the path \(/,
-  );
+  assertEquals([requestId, url], ["r-1", "https://api.sandbox.example/v1/stations"]);
+  assertMatch(error.message, /404 \(There is no station 7\); check the path \(/);
 });
 
 const MESSAGES = [
   { errors: [{ detail: "No such day" }] },
   { title: "Conflict", detail: "No such day" },
-  { code: 7, description: "No such day" },
-  { msg: "No such day." },
-  { message: { code: 7, message: "No such day" } },
   { message: "", error: { Message: "", title: "No such day" } },
 ];
 Deno.test("an ApiError quotes the message, whatever its name in the JSON of the API is", async () => {
@@ -56,16 +49,11 @@ const PLACES = [
   { loc: ["query", "limit"], msg: "Input should be a valid integer", type: "int_parsing" },
   { loc: ["body", {}, "days", 0], msg: "Field required" },
 ];
-const latin1Of = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
-const LATIN1 = latin1Of('{"a":"\xfc"}');
+const LATIN1 = Uint8Array.from('{"a":"\xfc"}', (char) => char.charCodeAt(0));
+const PAGE = "<html><title>Bad gateway</title>";
 
 const quoted: [what: string, status: number, body: unknown, message: RegExp][] = [
-  [
-    "the XML of a file store",
-    403,
-    "<Error><Message>Old</Message></Error>",
-    /403 \(<Error>.*Old.*\)/,
-  ],
+  ["the XML of a file store", 403, "<Error><Message>Old</Message></Error>", /403 \(<Error>.*Old/],
   ["plain text", 500, "out of order", /500 \(out of order\); try again in a few minutes/],
   [
     "the list of FastAPI, with the place of each mistake",
@@ -73,28 +61,9 @@ const quoted: [what: string, status: number, body: unknown, message: RegExp][] =
     { detail: PLACES },
     /422 \(query\.limit: Input should be a valid integer; body\.days\.0: Field required\)/,
   ],
-  ["JSON nested too deep for the stack", 400, "[".repeat(3e4) + "]".repeat(3e4), /400 \(\[\[/],
-  ["not if it is in another charset", 400, LATIN1, /responded with 400; check/],
   ["not if it is a binary file", 400, "PAR1\0\x01", /responded with 400; check/],
-  [
-    "a page without its title, which is not UTF-8",
-    400,
-    latin1Of("<html><title>Zur\xfcck</title>"),
-    /responded with 400 \(an HTML page\); check/,
-  ],
-  ["text that is cut off within a character", 400, "€".repeat(30_000), /400 \(€+…\)/],
-  [
-    "the text of a 401",
-    401,
-    "no",
-    /401 \(no\); run login\(\{ force: true \}\), then try again/,
-  ],
-  [
-    "the title of a page",
-    502,
-    "<html><title>Bad gateway</title>",
-    /502 \(an HTML page with the title "Bad gateway"\)/,
-  ],
+  ["the text of a 401", 401, "no", /401 \(no\); run login\(\{ force: true \}\), then try again/],
+  ["the title of a page", 502, PAGE, /502 \(an HTML page with the title "Bad gateway"\)/],
 ];
 for (const [what, status, body, message] of quoted) {
   Deno.test(`an ApiError quotes the API's message: ${what}`, async () => {
@@ -102,41 +71,31 @@ for (const [what, status, body, message] of quoted) {
   });
 }
 
-const bodies: [what: string, body: unknown, type: string, message: RegExp][] = [
+const SIGN_IN = '<!doctype html><title>Sign in</title><input type="password">';
+const bodies: [what: string, type: string, body: unknown, message: RegExp][] = [
   [
     "a login page",
-    '<!doctype html><title>Sign in</title><input type="password">',
     "text/html",
+    SIGN_IN,
     /\(status 200\): it is an HTML page with the title "Sign in", not JSON; .*API_BASE_URL/,
   ],
   [
     "a page with a million unclosed tags, without delay",
-    `<html>${"<title".repeat(1_000_000)}`,
     "text/html",
+    `<html>${"<title".repeat(1_000_000)}`,
     /it is an HTML page, not JSON/,
   ],
-  [
-    "CSV",
-    "a;b\n1;2\n",
-    "text/csv",
-    /content type text\/csv and begins with "a;b.*; save it with download\(\), or read it/,
-  ],
+  ["CSV", "text/csv", "a;b\n1;2\n", /begins with "a;b.*; save it with download\(\), or read it/],
   [
     "NaN, which Python writes for a missing number",
-    '[{"a":NaN}]',
     "application/json",
+    '[{"a":NaN}]',
     /it is not JSON, has the content type \S+ and begins with "\[\{"a":NaN\}\]"; .*text\(\)/,
   ],
-  ["text that is not UTF-8", LATIN1, "application/json", /not text in the charset utf-8; save it/],
-  ["an unknown charset", "[1]", "application/json; charset=klingon-7", /in the charset klingon-7;/],
-  [
-    "a binary file",
-    "PAR1\u0000",
-    "application/json",
-    /it is not JSON, .* and is binary data; save it with download\(\), or read it/,
-  ],
+  ["text that is not UTF-8", "application/json", LATIN1, /not text in the charset utf-8; save it/],
+  ["a binary file", "application/json", "PAR1\0", /is binary data; save it with download\(\)/],
 ];
-for (const [what, body, type, message] of bodies) {
+for (const [what, type, body, message] of bodies) {
   Deno.test(`fetchJson() rejects a body that is not JSON: ${what}`, async () => {
     const error = await failure(answer(200, body, { "content-type": type }));
     assertEquals([error.code, `${error.body}`.includes("\ufffd")], ["API_BODY", false]);
@@ -144,31 +103,21 @@ for (const [what, body, type, message] of bodies) {
   });
 }
 
-const UNSIGNED = { message: "Missing Authentication Token" };
-const HEADER = { "x-amzn-errortype": "MissingAuthenticationTokenException" };
+const UNKNOWN_PATH = { message: "Missing Authentication Token" };
+const FORBIDDEN = { message: "Forbidden" };
 const TOO_LARGE = "<html><title>400 Request Header Or Cookie Too Large</title>";
-const fixes: [what: string, response: () => Response, fix: RegExp, input?: string][] = [
-  ["an unknown path of AWS API Gateway", answer(403, UNSIGNED), /^check the path$/],
-  ["such a path, reported only in a header", answer(403, "", HEADER), /^check the path$/],
+const fixes: [what: string, input: string, response: () => Response, fix: RegExp][] = [
+  ["an unknown path of AWS API Gateway", "x", answer(403, UNKNOWN_PATH), /^check the path$/],
   [
-    "such a path that replaces the path of API_BASE_URL",
-    answer(403, UNSIGNED),
+    "a path that replaces the path of API_BASE_URL",
+    "/x",
+    answer(403, UNKNOWN_PATH),
     /it replaces the path \/prod\/ of API_BASE_URL/,
-    "/stations",
   ],
-  [
-    "another 403",
-    answer(403, { message: "Forbidden" }),
-    /for this permission; another login does not help$/,
-  ],
-  ["a 431", answer(431, ""), /^send fewer or shorter headers/],
-  [
-    "headers that are too large for nginx",
-    answer(400, TOO_LARGE),
-    /^send fewer or shorter headers/,
-  ],
+  ["another 403", "x", answer(403, FORBIDDEN), /this permission; another login does not help$/],
+  ["headers that are too large", "x", answer(400, TOO_LARGE), /^send fewer or shorter headers/],
 ];
-for (const [what, response, fix, input = "stations"] of fixes) {
+for (const [what, input, response, fix] of fixes) {
   Deno.test(`an ApiError says what to do about ${what}`, async () => {
     const session = { apiBaseUrl: "https://api.example/prod" };
     await using world = await signedIn({ session, api: response });
@@ -181,7 +130,6 @@ Deno.test("fetchJson() resolves to undefined for a response without a body", asy
     ["DELETE", answer(204, "")],
     ["HEAD", () => new Response(null, { headers: { "content-length": "9" } })],
     ["GET", answer(200, "", { "content-type": "application/json" })],
-    ["PUT", answer(201, "", { "content-type": "a; charset=x" })],
   ];
   for (const [method, response] of empty) {
     await using world = await signedIn({ api: response });
@@ -189,32 +137,18 @@ Deno.test("fetchJson() resolves to undefined for a response without a body", asy
   }
 });
 
-const UTF16 = new Uint8Array(Uint16Array.from('{"a":"ü€"}', (char) => char.charCodeAt(0)).buffer);
-const charsets: [type: string, body: Uint8Array, a: string][] = [
-  ["application/json;charset=ISO-8859-1", LATIN1, "ü"],
-  ['application/json; Charset="windows-1252"', LATIN1, "ü"],
-  ["application/json; charset=utf-16le", UTF16, "ü€"],
-  ["application/json; charset=iso-8859-1, application/json", LATIN1, "ü"],
-  ["application/json, application/json;charset=utf-16le", UTF16, "ü€"],
-];
-for (const [type, body, a] of charsets) {
-  Deno.test(`fetchJson() decodes a body with the content type ${type}`, async () => {
-    await using world = await signedIn({ api: answer(200, body, { "content-type": type }) });
-    assertEquals(await world.session.fetchJson("/v1/x"), { a });
-  });
-}
+Deno.test("fetchJson() decodes a body in the charset of its content type", async () => {
+  for (const charset of ["charset=ISO-8859-1", 'Charset="windows-1252"']) {
+    const type = { "content-type": `application/json;${charset}` };
+    await using world = await signedIn({ api: answer(200, LATIN1, type) });
+    assertEquals(await world.session.fetchJson("/v1/x"), { a: "ü" });
+  }
+});
 
 Deno.test("ApiError.body contains up to 64 KiB of the response", async () => {
   const list = { errors: [{ field: "day", message: "bad" }] };
-  const bodies: [number, unknown, unknown][] = [
-    [422, list, list],
-    [422, "", undefined],
-    [422, "x".repeat(70_000), "x".repeat(65_536)],
-    [200, "a,b\n1,2", "a,b\n1,2"],
-  ];
-  for (const [status, sent, body] of bodies) {
-    assertEquals((await failure(answer(status, sent))).body, body);
-  }
+  assertEquals((await failure(answer(422, list))).body, list);
+  assertEquals((await failure(answer(422, "x".repeat(70_000)))).body, "x".repeat(65_536));
 });
 
 const FILLED = "x".repeat(65_500);
@@ -229,7 +163,6 @@ const repeated: [what: string, echo: (token: string) => string, body: unknown][]
     (token) => `["\\u${token.charCodeAt(0).toString(16).padStart(4, "0")}${token.slice(1)}"]`,
     ["[secret]"],
   ],
-  ["in plain text", (token) => `no such\nday: ${token}\n`, "no such\nday: [secret]"],
   ["from a header or the query", () => "key-of-the-user, sig 12345678", "[secret], sig [secret]"],
   ["at the end of the first 64 KiB", (token) => FILLED + token, `${FILLED}[secret]`],
 ];
@@ -247,23 +180,17 @@ for (const [what, echo, body] of repeated) {
   });
 }
 
-const retried: [what: string, statuses: number[], init: FetchJsonInit, requests: number][] = [
-  ["three times by default", [429], {}, 4],
-  ["until the API responds with another status", [429, 503, 404], {}, 3],
-  ["once with retries: 1", [429], { retries: 1 }, 2],
-  ["never with retries: 0", [429], { retries: 0 }, 1],
-  ["never if the API asks to wait longer than retryWithinMs", [429], { retryWithinMs: 9_999 }, 1],
-  ["never for a POST", [503], { method: "POST", body: "x" }, 1],
-  ["never after a 502", [502], {}, 1],
+const retried: [what: string, status: number, init: FetchJsonInit, requests: number][] = [
+  ["three times by default", 429, {}, 4],
+  ["never with retries: 0", 429, { retries: 0 }, 1],
+  ["never if the API asks to wait longer than retryWithinMs", 429, { retryWithinMs: 9_999 }, 1],
+  ["never for a POST", 503, { method: "POST", body: "x" }, 1],
 ];
-for (const [what, statuses, init, requests] of retried) {
+for (const [what, status, init, requests] of retried) {
   Deno.test(`fetchJson() retries ${what}`, async () => {
     const headers = { "retry-after": "10" };
-    await using world = await signedIn({
-      api: (_, count) => new Response("", { status: statuses[count - 1] ?? 429, headers }),
-    });
-    const { message } = await rejection(world.session.fetchJson("/v1/x", init));
-    assertEquals(message.includes(`after ${requests} attempts`), requests > 1);
+    await using world = await signedIn({ api: answer(status, "", headers) });
+    assertEquals((await rejection(world.session.fetchJson("/v1/x", init))).code, "API_STATUS");
     assertEquals(world.called.length, requests);
   });
 }
@@ -273,8 +200,7 @@ Deno.test("fetchJson() waits as long as a 503 asks with Retry-After, up to a min
   await using world = await signedIn({
     api(_, count) {
       const seconds = waits[count - 1];
-      if (seconds === undefined) return Response.json(1);
-      return new Response("", { status: 503, headers: { "retry-after": seconds } });
+      return seconds ? answer(503, "", { "retry-after": seconds })() : Response.json(1);
     },
   });
   await world.session.fetchJson("/v1/x");
@@ -285,21 +211,6 @@ Deno.test("fetchJson() waits as long as a 503 asks with Retry-After, up to a min
   assertMatch(error.message, /wait 120 seconds, as the API asks, then try again/);
 });
 
-Deno.test("the name of the host does not affect the reason of a network error", async () => {
-  const apiBaseUrl = "https://ssl-proxy.example";
-  await using world = await signedIn({
-    session: { apiBaseUrl },
-    api: ({ url }) => {
-      throw new TypeError(
-        `error sending request for url (${url}): tcp connect error: os error 110`,
-      );
-    },
-  });
-  const { code, message } = await rejection(world.session.fetchJson("/v1/x"));
-  assertEquals(code, "API_UNREACHABLE");
-  assertMatch(message, /\(the request failed\)/);
-});
-
 Deno.test("fetchJson() rejects a response that is cut off", async () => {
   const cut = () =>
     new Response(new ReadableStream({ start: (it) => it.error(new TypeError("broke")) }));
@@ -307,19 +218,17 @@ Deno.test("fetchJson() rejects a response that is cut off", async () => {
 });
 
 Deno.test("fetchJson() passes the options that it does not know to fetch", async () => {
-  let given: RequestInit | undefined;
-  await using world = await signedIn({ api: () => Response.json(1) });
-  const { fetch = globalThis.fetch } = world.options;
-  const other = world.another({
-    fetch: (input, init) => {
-      given = init;
-      return fetch(input, init);
+  let given: RequestInit & { newOption?: number } = {};
+  await using world = await signedIn();
+  const session = world.another({
+    fetch: (_, init) => {
+      given = { ...init };
+      return Promise.resolve(Response.json(1));
     },
   });
-  await other.login();
-  await other.fetchJson("/x", { mode: "cors", cache: "no-store", ...{ newOption: 1 } });
-  const { mode, cache, newOption } = { newOption: 0, ...given };
-  assertEquals([mode, cache, newOption], ["cors", "no-store", 1]);
+  await session.login({ portalToken: await world.sandbox.portalToken() });
+  await session.fetchJson("/x", { cache: "no-store", ...{ newOption: 1 } });
+  assertEquals([given.cache, given.newOption], ["no-store", 1]);
 });
 
 Deno.test("fetchJson() rejects a wrong argument", async () => {
@@ -327,8 +236,6 @@ Deno.test("fetchJson() rejects a wrong argument", async () => {
   const loose = world.session.fetchJson as (...values: unknown[]) => Promise<unknown>;
   const wrong: [unknown[], RegExp][] = [
     [[5], /must be a string, a URL or a Request, not number/],
-    [["/x", new Headers()], /must be a plain object/],
-    [["/x", { retries: -1 }], /zero or more/],
     [["/x", { retries: "1" }], /takes number as "retries"/],
     [["/x", { idleTimeoutMs: NaN }], /idleTimeoutMs must be zero or more milliseconds/],
   ];

@@ -5,9 +5,9 @@ import { signedIn } from "../support/portless.ts";
 const PAGE = "<!DOCTYPE html><title>Company</title><form>Sign in</form>";
 
 /** Downloads a text that arrives byte by byte; returns the saved text, or why it was not saved. */
-async function saved(text: string, name: string, type = "text/html"): Promise<string> {
+async function saved(text: string, name: string): Promise<string> {
   const bytes = [...new TextEncoder().encode(text)].map((byte) => Uint8Array.of(byte));
-  const headers = { "content-type": `${type}; charset=utf-8` };
+  const headers = { "content-type": "text/html; charset=utf-8" };
   await using world = await signedIn({
     api: () => new Response(ReadableStream.from(bytes), { headers }),
   });
@@ -23,17 +23,15 @@ async function saved(text: string, name: string, type = "text/html"): Promise<st
   });
 }
 
-const pages: [what: string, page: string, type?: string][] = [
+const pages: [what: string, page: string][] = [
   ["a doctype", PAGE],
-  ["an XML declaration", `<?xml version="1.0"?>\n${PAGE}`, "application/xhtml+xml"],
   ["a BOM, blanks and comments", `\uFEFF \r\n<!-- x --><HTML><title>Company</title>`],
-  ["a long comment", `<!-- ${"x".repeat(3_000)} -->${PAGE}`],
   ["a title", "<title>Company</title><form>Sign in</form>"],
 ];
-for (const [what, page, type] of pages) {
+for (const [what, page] of pages) {
   Deno.test(`download() refuses to save a login page as CSV (starts with ${what})`, async () => {
     assertMatch(
-      await saved(page, "data.csv", type),
+      await saved(page, "data.csv"),
       /it is an HTML page with the title "Company", and was not saved; .* ends in \.html/,
     );
   });
@@ -41,9 +39,7 @@ for (const [what, page, type] of pages) {
 
 const files: [name: string, text: string][] = [
   ["page.HTM", PAGE],
-  ["data.csv", "time,height\n10:00,1.2\n"],
   ["data.csv", "<5,6\n"],
-  ["data.xml", "<?xml version='1.0'?><!doctype stations><stations/>"],
 ];
 for (const [name, text] of files) {
   Deno.test(`download() saves a ${name} with the content type text/html: ${JSON.stringify(text)}`, async () => {

@@ -1,5 +1,5 @@
-import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { rejection, signedIn, statusOf } from "../support/portless.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { rejection, signedIn } from "../support/portless.ts";
 import type { ApiError, AuthError } from "../../mod.ts";
 import { serveLocal } from "../support/local_server.ts";
 import { signedInAt } from "./on_port.ts";
@@ -49,27 +49,29 @@ Deno.test("GET and HEAD follow a redirect to another origin without the token an
   assert(api.seen.every((it) => it.authorization?.startsWith("bearer ")));
 });
 
-const within: [status: number, sent: string, arrives: string][] = [
+const within: [status: number, method: string, arrives: string][] = [
   [301, "POST", "GET"],
   [302, "PUT", "PUT"],
   [303, "POST", "GET"],
   [307, "POST", "POST"],
 ];
 for (const [status, method, arrives] of within) {
-  Deno.test(`a ${method} that is redirected with ${status} within the origin arrives as ${arrives}`, async () => {
-    await using api = listen(({ path }) =>
-      path === "/a" ? redirect(status, "/b") : new Response("done")
+  Deno.test(`a ${method} that is redirected with ${status} within the origin arrives as ${arrives}, and again after a 401`, async () => {
+    await using api = listen(({ path }, count) =>
+      path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })
     );
     await using world = await signedInAt(api.origin);
     const init = { method, body: "a,b", headers: { "content-type": "text/csv" } };
-    for (const input of ["/a", new Request(`${api.origin}/a`, init)]) {
-      const response = await world.session.authFetch(input, input === "/a" ? init : {});
-      assertEquals([await response.text(), response.redirected], ["done", true]);
-    }
-    const wanted = arrives === "GET" ? ["GET", null, ""] : [arrives, "text/csv", "a,b"];
-    const there = api.seen.filter(({ path }) => path === "/b");
-    assertEquals(there.map(({ method, type, body }) => [method, type, body]), [wanted, wanted]);
-    assertEquals(new Set(api.seen.map(({ authorization }) => authorization)).size, 1);
+    const response = await world.session.authFetch("/a", init);
+    await response.body?.cancel();
+    assertEquals([response.status, response.redirected], [201, true]);
+    const sent = [method, "/a", "text/csv", "a,b"];
+    const there = arrives === "GET" ? ["GET", "/b", null, ""] : [arrives, "/b", "text/csv", "a,b"];
+    const seen = api.seen.map(({ method, path, type, body }) => [method, path, type, body]);
+    assertEquals(seen, [sent, there, sent, there]);
+    const [old, , renewed] = api.seen.map(({ authorization }) => authorization);
+    assert(old !== renewed);
+    assertEquals(api.seen.map((it) => it.authorization), [old, old, renewed, renewed]);
   });
 }
 
@@ -86,55 +88,33 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-for (const status of [303, 307]) {
-  Deno.test(`authFetch() sends the original request again if its redirect with ${status} ends in a 401`, async () => {
-    await using api = listen(({ path }, count) =>
-      path === "/a" ? redirect(status, "/b") : new Response("", { status: count === 2 ? 401 : 201 })
-    );
-    await using world = await signedInAt(api.origin);
-    const headers = { "content-type": "application/json" };
-    const init = { method: "POST", body: '{"rows":2}', headers };
-    assertEquals(await statusOf(world.session.authFetch("/a", init)), 201);
-    const [first, , second] = api.seen;
-    assert(second?.authorization !== first?.authorization);
-    assertEquals({ ...second, authorization: "" }, { ...first, authorization: "" });
-    assertEquals(world.refreshes(), 1);
-  });
-}
-
 /**
  * An API behind a TLS proxy whose redirect to the path with a slash leads over http:. The token is
  * lost there, and the API responds with 401.
  */
-function losesTokenAt(path: string, status = 401) {
-  return ({ url, headers }: Request) => {
-    const { protocol, pathname, host } = new URL(url);
-    if (pathname === path) return redirect(307, `http://${host}${path}/`);
-    if (protocol === "http:") return redirect(307, `https://${host}${pathname}`);
-    if (headers.has("authorization")) return new Response("rows");
-    return Response.json({ detail: "Not authenticated" }, { status });
-  };
+function losesToken({ url, headers }: Request): Response {
+  const { protocol, pathname, host } = new URL(url);
+  if (pathname === "/items") return redirect(307, `http://${host}/items/`);
+  if (protocol === "http:") return redirect(307, `https://${host}${pathname}`);
+  return new Response("", { status: headers.has("authorization") ? 200 : 401 });
 }
 
 Deno.test("a 401 does not count against the token if a redirect has dropped the token", async () => {
-  for (const renewable of [true, false]) {
-    await using world = await signedIn({ api: losesTokenAt("/items") });
+  for (const isPortal of [true, false]) {
+    await using world = await signedIn({ api: losesToken });
     const { session, sandbox } = world;
-    if (!renewable) await session.login({ portalToken: await sandbox.portalToken() });
-    assertEquals(await statusOf(session.authFetch("/items")), 401);
-    const hadToken = world.called.map(({ authorization }) => authorization !== "");
-    assertEquals(hadToken, [true, false, false]);
+    if (isPortal) await session.login({ portalToken: await sandbox.portalToken() });
     const error = await rejection(session.fetchJson("/items")) as ApiError;
-    assertEquals([error.code, error.status], ["API_STATUS", 401]);
+    const hadToken = world.called.map(({ authorization }) => authorization !== "");
+    assertEquals([hadToken, error.status], [[true, false, false], 401]);
     assertMatch(error.problem, /the API responded .*after a redirect to http:\/\/[^/]+, where/);
     assertMatch(error.fix, /^check API_BASE_URL and the path: /);
-    assertMatch(error.message, /explain API_STATUS\)$/);
     assertEquals([world.refreshes(), session.status().state], [0, "valid"]);
   }
 });
 
 Deno.test("the error for a POST that is redirected to http: recommends checking the path", async () => {
-  await using world = await signedIn({ api: losesTokenAt("/items") });
+  await using world = await signedIn({ api: losesToken });
   const call = world.session.authFetch("/items", { method: "POST", body: "rows" });
   const { code, fix } = await rejection(call) as AuthError;
   assertEquals([code, world.called.length], ["UNTRUSTED_ORIGIN", 1]);
@@ -152,63 +132,35 @@ Deno.test("if a redirect leads to a 401 or 403 of another host, the error names 
     });
     const { code, problem, fix } = await rejection(world.session.fetchJson("/x")) as ApiError;
     assertEquals([code, world.refreshes()], ["API_STATUS", 0]);
-    assertMatch(
-      problem,
-      /because files\.example responded .*a redirect to https:\/\/files\.example,/,
-    );
+    assertMatch(problem, /because files\.example responded/);
     assertEquals([problem, fix].join().match(/presigned|login|permission/), null);
   }
 });
 
 Deno.test("the error of a second redirect does not show the path of the first target", async () => {
-  const cases = [["https://b.example/y", "UNTRUSTED_ORIGIN"], ["data:,y", "API_UNREACHABLE"]];
-  for (const [location, code] of cases) {
-    await using world = await signedIn({
-      api: ({ url }) => redirect(307, url.endsWith("/x") ? "/secret-path" : String(location)),
-    });
-    const error = await rejection(world.session.authFetch("/x", { method: "PUT", body: "a" }));
-    assertEquals(error.code, code);
-    assertMatch(error.message, /^Cannot follow the redirect of PUT https:\/\/[^/]+\/x/);
-    assertEquals(error.message.includes("secret-path"), false);
-  }
+  await using world = await signedIn({
+    api: ({ url }) => redirect(307, url.endsWith("/x") ? "/secret-path" : "https://b.example/y"),
+  });
+  const error = await rejection(world.session.authFetch("/x", { method: "PUT", body: "a" }));
+  assertEquals(error.code, "UNTRUSTED_ORIGIN");
+  assertEquals(error.message.includes("secret-path"), false);
 });
 
-Deno.test('authFetch() handles redirect: "manual" and redirect: "error" like fetch()', async () => {
-  await using api = listen(() => redirect(302, "/next"));
-  await using world = await signedInAt(api.origin);
+Deno.test('authFetch() returns the redirect with redirect: "manual"', async () => {
+  await using world = await signedIn({ api: () => redirect(302, "/next") });
   const answer = await world.session.authFetch("/a", { redirect: "manual" });
   assertEquals([answer.status, answer.headers.get("location")], [302, "/next"]);
-  await answer.body?.cancel();
-  const error = await rejection(world.session.authFetch("/a", { redirect: "error" }));
-  assertInstanceOf(error, TypeError);
-  assert(api.seen.every((it) => it.path === "/a"));
 });
 
-const body = new Blob(["rows"]).stream();
-const unusable: [what: string, location: string, init: RequestInit, why: RegExp, code?: string][] =
-  [
-    ["an endless redirect", "/again", {}, /too many redirects/, "API_UNREACHABLE"],
-    [
-      "a redirect to a local file",
-      import.meta.url,
-      {},
-      /address in its Location header/,
-      "API_UNREACHABLE",
-    ],
-    [
-      "a redirect of a request whose body is a stream",
-      "/b",
-      { method: "POST", body },
-      /the request's body is a stream/,
-    ],
-  ];
-for (const [what, location, init, why, code] of unusable) {
+const unusable: [what: string, location: string, why: RegExp][] = [
+  ["an endless redirect", "/again", /too many redirects/],
+  ["a redirect to a local file", import.meta.url, /address in its Location header/],
+];
+for (const [what, location, why] of unusable) {
   Deno.test(`authFetch() rejects ${what}`, async () => {
-    await using api = listen(() => redirect(307, location));
-    await using world = await signedInAt(api.origin);
-    const error = await rejection(world.session.authFetch("/a", init));
-    assertInstanceOf(error, TypeError);
-    assertEquals(error.code, code);
+    await using world = await signedIn({ api: () => redirect(307, location) });
+    const error = await rejection(world.session.authFetch("/a"));
+    assertEquals(error.code, "API_UNREACHABLE");
     assertMatch(error.message, why);
   });
 }

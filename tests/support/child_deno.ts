@@ -55,6 +55,13 @@ export async function outputOf(
   return decoded(await new Deno.Command(program, { stdin: "null", ...options }).output());
 }
 
+/** Runs a program without input. @returns Its output. @throws {Error} If it fails. */
+export async function mustRun(program: string, options: Deno.CommandOptions): Promise<string> {
+  const { code, stdout, stderr } = await outputOf(program, options);
+  if (code !== 0) throw new Error(`${program} failed (${code}): ${stderr}`);
+  return stdout;
+}
+
 /** The result of a process with its output as text. */
 export function decoded({ code, stdout, stderr }: Deno.CommandOutput): ChildResult {
   const decoder = new TextDecoder();

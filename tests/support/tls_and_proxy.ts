@@ -1,5 +1,5 @@
 /** A forward proxy, and certificates of a CA that no computer trusts. */
-import { outputOf } from "./child_deno.ts";
+import { mustRun } from "./child_deno.ts";
 import { type Lack, lackOf, missingOnWindows } from "./needs.ts";
 import { type LocalServer, readText, serveRaw } from "./local_server.ts";
 
@@ -11,10 +11,7 @@ export const NO_OPENSSL: Lack | undefined = missingOnWindows("Windows has no ope
 export async function makeCertificates(
   folder: string,
 ): Promise<{ ca: string; cert: string; key: string }> {
-  const run = async (...args: string[]) => {
-    const { code, stderr } = await outputOf("openssl", { args, cwd: folder });
-    if (code !== 0) throw new Error(stderr);
-  };
+  const run = (...args: string[]) => mustRun("openssl", { args, cwd: folder });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const authority = ["-x509", "-days", "2", "-subj", "/CN=Example Company CA"];
   await run("req", ...authority, ...curve, "-keyout", "ca.key", "-out", "ca.pem");

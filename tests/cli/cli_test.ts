@@ -3,11 +3,11 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { dirname } from "node:path";
 import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
-import { type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import { runQuietly, testNeeding } from "../support/needs.ts";
+import type { CliWorld } from "../support/cli_world.ts";
+import { runQuietly } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { inOwnProcess } from "./own_process.ts";
+import { commandTest } from "./own_process.ts";
 
 /** Fails if a command shows a secret; only `token` may do so. */
 function assertHides({ stdout, stderr }: ChildResult, { envFile }: CliWorld): void {
@@ -18,8 +18,9 @@ function assertHides({ stdout, stderr }: ChildResult, { envFile }: CliWorld): vo
   assertEquals(repeatedPart(stdout + stderr, secrets), undefined);
 }
 
-Deno.test("login, status, refresh, doctor and logout work in sequence, and show no secret", () =>
-  inOwnProcess(async (world) => {
+commandTest(
+  "login, status, refresh, doctor and logout work in sequence, and show no secret",
+  async (world) => {
     const { run, envFile, sandbox } = world;
     const step = async (status: number, ...args: string[]) => {
       const result = await run(args);
@@ -42,74 +43,72 @@ Deno.test("login, status, refresh, doctor and logout work in sequence, and show 
     assertEquals(JSON.parse(await step(0, "doctor", "--json")).ok, true);
     assertMatch(await step(0, "logout"), /^○ Not signed in.* and at the provider$/ms);
     assertEquals(linesOf(envFile), world.variables);
-  }));
+  },
+);
 
-const logouts: [options: string[], note: RegExp, sent: string[]][] = [
-  [[], /: on this computer and at the provider$/m, ["RevokeToken"]],
-  [["--everywhere"], /: on all devices$/m, ["GlobalSignOut"]],
-  [["--keep-remote"], /: on this computer$/m, []],
+const logouts: [option: string, note: RegExp, sent: string[]][] = [
+  ["--everywhere", /: on all devices$/m, ["GlobalSignOut"]],
+  ["--keep-remote", /: on this computer$/m, []],
 ];
-Deno.test("the options of logout decide whether it revokes the token, signs out all devices or sends nothing", () =>
-  inOwnProcess(async ({ run, sandbox, signIn }) => {
-    for (const [options, note, sent] of logouts) {
-      await signIn();
-      const before = sandbox.requests.length;
-      const { code, stdout } = await run(["logout", ...options]);
-      assertEquals(code, 0);
-      assertMatch(stdout, note);
-      assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), sent);
-    }
-    assertEquals((await run(["logout"])).stdout, "There was no session.\n");
-  }));
-
-Deno.test("token prints only a current token, or JSON with --json", () =>
-  inOwnProcess(async ({ run, envFile, sandbox, signIn }) => {
+commandTest("logout can sign out all devices or send nothing", async ({ run, sandbox, signIn }) => {
+  for (const [option, note, sent] of logouts) {
     await signIn();
-    const assertPrints = async (requests: number, ...options: string[]) => {
-      const { code, stdout, stderr } = await run(["token", ...options]);
-      assertEquals([code, stderr, sandbox.requests.length], [0, "", requests]);
-      // Not assertEquals(), whose diff would show the tokens.
-      assert(stdout === `${linesOf(envFile).ACCESS_TOKEN}\n`);
-    };
-    await assertPrints(1);
-    const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
-    const api_base_url = `${sandbox.apiUrl}/`;
-    const json = JSON.parse((await run(["token", "--json"])).stdout);
-    assertEquals(json, { access_token, expires_at, api_base_url, warnings: [] });
-    const soon = new Date(Date.now() + 900_000).toISOString();
-    await writeEnv(dirname(envFile), { ...linesOf(envFile), ACCESS_TOKEN_EXPIRES_AT: soon });
-    await assertPrints(1, "--min-valid", "600");
-    await assertPrints(2, "--min-valid", "1200");
-  }));
+    const before = sandbox.requests.length;
+    const { code, stdout } = await run(["logout", option]);
+    assertEquals(code, 0);
+    assertMatch(stdout, note);
+    assertEquals(sandbox.requests.slice(before).map(({ operation }) => operation), sent);
+  }
+  assertEquals((await run(["logout"])).stdout, "There was no session.\n");
+});
 
-Deno.test("--verbose only adds a log on standard error, whether it precedes or follows the command", () =>
-  inOwnProcess(async (world) => {
-    await world.signIn();
-    const args = ["fetch", "/v1/nowhere"];
-    const plain = await world.run(args);
-    for (const verbose of [["--verbose", ...args], [...args, "--verbose"]]) {
-      const { code, stdout, stderr } = await world.run(verbose);
-      assertEquals([code, stdout], [plain.code, plain.stdout]);
-      const log = stderr.slice(0, -plain.stderr.length);
-      assertMatch(log, /^\S+ platform-auth: settings .*\n\S+ platform-auth: request .*\n$/);
-      assertEquals(log + plain.stderr, stderr);
-      assertHides({ code, stdout, stderr }, world);
-    }
-  }));
+commandTest("token prints only a current token, or JSON with --json", async (world) => {
+  const { run, envFile, sandbox, signIn } = world;
+  await signIn();
+  const assertPrints = async (requests: number, ...options: string[]) => {
+    const { code, stdout, stderr } = await run(["token", ...options]);
+    assertEquals([code, stderr, sandbox.requests.length], [0, "", requests]);
+    // Not assertEquals(), whose diff would show the tokens.
+    assert(stdout === `${linesOf(envFile).ACCESS_TOKEN}\n`);
+  };
+  await assertPrints(1);
+  const { ACCESS_TOKEN: access_token, ACCESS_TOKEN_EXPIRES_AT: expires_at } = linesOf(envFile);
+  const api_base_url = `${sandbox.apiUrl}/`;
+  const json = JSON.parse((await run(["token", "--json"])).stdout);
+  assertEquals(json, { access_token, expires_at, api_base_url, warnings: [] });
+  const soon = new Date(Date.now() + 900_000).toISOString();
+  await writeEnv(dirname(envFile), { ...linesOf(envFile), ACCESS_TOKEN_EXPIRES_AT: soon });
+  await assertPrints(1, "--min-valid", "600");
+  await assertPrints(2, "--min-valid", "1200");
+});
 
-Deno.test("warnings go to standard error, separate from the token or response on standard output", () =>
-  inCliWorld(async ({ run, flagsOf, signIn }) => {
+commandTest("--verbose only adds a log on standard error", async (world) => {
+  await world.signIn();
+  const args = ["fetch", "/v1/nowhere"];
+  const plain = await world.run(args);
+  const verbose = await world.run([...args, "--verbose"]);
+  assertEquals([verbose.code, verbose.stdout], [plain.code, plain.stdout]);
+  assertMatch(verbose.stderr, /^\S+ platform-auth: settings .*\n\S+ platform-auth: request .*\n/);
+  assert(verbose.stderr.endsWith(plain.stderr));
+  assertHides(verbose, world);
+});
+
+commandTest(
+  "warnings go to standard error, separate from the token or response on standard output",
+  async ({ runSeparately, flagsOf, signIn }) => {
     await signIn();
     for (const args of [["token"], ["fetch", "/v1/stations"]]) {
       const flags = flagsOf(args[0] ?? "").filter((flag) => flag !== "--allow-env");
-      const { code, stdout, stderr } = await run(args, { flags });
+      const { code, stdout, stderr } = await runSeparately(args, { flags });
       assertEquals([code, stdout.includes("warning")], [0, false]);
       assertMatch(stderr, /^platform-auth: warning: .*--allow-env\n$/);
     }
-  }));
+  },
+);
 
-Deno.test("login --stdin reads the password from the first line, unchanged", () =>
-  inOwnProcess(async ({ run, sandbox }) => {
+commandTest(
+  "login --stdin reads the password from the first line, unchanged",
+  async ({ run, sandbox }) => {
     const password = ` p"$w #${crypto.randomUUID()} `;
     sandbox.addUser({ username: "ada", password });
     const login = (stdin: string) =>
@@ -121,78 +120,70 @@ Deno.test("login --stdin reads the password from the first line, unchanged", () 
     assertEquals(wrong.code, 1);
     assertMatch(wrong.stderr, /^platform-auth: Cannot log in: .* explain INVALID_CREDENTIALS\)\n$/);
     assert(!wrong.stderr.includes("not-it"));
-    const empty = await login("\n");
-    assertEquals([empty.code, empty.stdout], [2, ""]);
-    assertMatch(empty.stderr, /first line of standard input is empty/);
+    assertEquals((await login("\n")).code, 2);
     assertEquals(sandbox.requests.length, 2);
-  }));
+  },
+);
 
-Deno.test("login --portal --stdin reads the portal string", () =>
-  inOwnProcess(async (world) => {
-    const { run, envFile, sandbox } = world;
-    const login = (stdin: string) => run(["login", "--portal", "--stdin"], { stdin });
-    const result = await login(`${await sandbox.portalToken()}\n`);
-    assertEquals([result.code, result.stderr], [0, ""]);
-    assertMatch(result.stdout, /! warning: .*cannot be refreshed/);
-    assertHides(result, world);
-    assertEquals((await run(["refresh"])).code, 3);
-    const before = await Deno.readTextFile(envFile);
-    for (const word of ["hello", "ashleyjackson", "bearer nonsense"]) {
-      const refused = await login(`${word}\n`);
-      assertEquals([refused.code, refused.stdout], [1, ""]);
-      assertMatch(refused.stderr, /explain INVALID_PORTAL_TOKEN\)\n$/);
-    }
-    assertEquals([await Deno.readTextFile(envFile), sandbox.requests.length], [before, 0]);
-  }));
+commandTest("login --portal --stdin reads the portal string", async (world) => {
+  const { run, envFile, sandbox } = world;
+  const login = (stdin: string) => run(["login", "--portal", "--stdin"], { stdin });
+  const result = await login(`${await sandbox.portalToken()}\n`);
+  assertEquals([result.code, result.stderr], [0, ""]);
+  assertMatch(result.stdout, /! warning: .*cannot be refreshed/);
+  assertHides(result, world);
+  assertEquals((await run(["refresh"])).code, 3);
+  const before = await Deno.readTextFile(envFile);
+  const refused = await login("ashleyjackson\n");
+  assertEquals([refused.code, refused.stdout], [1, ""]);
+  assertMatch(refused.stderr, /explain INVALID_PORTAL_TOKEN\)\n$/);
+  assertEquals([await Deno.readTextFile(envFile), sandbox.requests.length], [before, 0]);
+});
 
-/** Texts in Latin-1 and UTF-16: each character stands for one byte. */
-const foreignTexts: [command: string, bytes: string][] = [
-  ["login --username ada --stdin", "gr\xfcn\n"],
-  ["login --username ada --stdin", "\xff\xfep\0w\0\n\0"],
-  ["login --portal --stdin", "\xfe\xff\0b\0e\0a\0r\0e\0r\0\n"],
-  ["init --from -", "\xff\xfeA\0P\0P\0=\x001\0"],
-  ["fetch --list -", "/\0v\x001\0/\0x\0\n\0"],
-];
-
-Deno.test("a command refuses standard input that is not UTF-8, and sends nothing", () =>
-  inOwnProcess(async ({ run, sandbox, signIn, envFile }) => {
-    await signIn();
-    const before = await Deno.readTextFile(envFile);
-    for (const [command, bytes] of foreignTexts) {
+commandTest(
+  "a command refuses standard input that is not UTF-8, and sends nothing",
+  async ({ run, sandbox }) => {
+    // In Latin-1 and UTF-16: each character stands for one byte.
+    for (const bytes of ["gr\xfcn\n", "p\0w\0\n\0"]) {
       const stdin = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
-      const { code, stdout, stderr } = await run(command.split(" "), { stdin });
-      assertEquals([code, stdout], [1, ""], stderr);
+      const { code, stderr } = await run(["login", "--username", "ada", "--stdin"], { stdin });
+      assertEquals(code, 1);
       assertMatch(stderr, /it is not UTF-8 text, but perhaps UTF-16; save it .* FILE\)\n$/);
     }
-    assertEquals([sandbox.requests.length, sandbox.apiRequests.length], [1, 0]);
-    assertEquals(await Deno.readTextFile(envFile), before);
-  }));
+    assertEquals(sandbox.requests, []);
+  },
+);
 
-Deno.test("--env-file selects the .env, and --env-file=false keeps the session in memory", () =>
-  inCliWorld(async (world) => {
-    const { envFile, folder, run } = world;
+commandTest(
+  "--env-file selects the .env, and --env-file=false keeps the session in memory",
+  async (world) => {
+    const { envFile, folder, runSeparately: run } = world;
     const other = `${folder}/other.env`;
     await Deno.rename(envFile, other);
     assertEquals((await run(["login", "--env-file", "other.env"])).code, 0);
     assertMatch(await Deno.readTextFile(other), /^ACCESS_TOKEN=eyJ/m);
     assertEquals((await run(["status"])).code, 3);
-    assertEquals((await run(["status"], { env: { AUTH_ENV_FILE: other } })).code, 0);
     const env = { ...world.variables, AUTH_ENV_FILE: other };
+    assertEquals((await run(["status"], { env })).code, 0);
     const memory = await run(["login", "--env-file=false"], { env });
     assertMatch(memory.stdout, /kept in memory only/);
     assertEquals(namesIn(folder).includes(".env"), false);
-  }));
+  },
+);
 
-Deno.test("login fails if it cannot save the session for the next command", () =>
-  inOwnProcess(async ({ run, folder, variables }) => {
+commandTest(
+  "login fails if it cannot save the session for the next command",
+  async ({ run, folder, variables }) => {
     const missing = ["--env-file", `${folder}/missing/.env`];
     const { code, stdout, stderr } = await run(["login", ...missing], { env: variables });
     assertEquals([code, stderr], [1, ""]);
     assertMatch(stdout, /^◐ Signed in as student[^]*kept in memory only: Cannot/);
-  }));
+  },
+);
 
-Deno.test("a command that needs a session shows the next step and ends with exit status 3", () =>
-  inOwnProcess(async ({ run, folder, sandbox, variables }) => {
+commandTest(
+  "a command that needs a session shows the next step and ends with exit status 3",
+  async ({ run, folder, sandbox, variables }) => {
     const { PASSWORD: _, ...others } = variables;
     await writeEnv(folder, others);
     for (const args of [["token"], ["refresh"], ["fetch", "/v1/stations"]]) {
@@ -207,56 +198,46 @@ Deno.test("a command that needs a session shows the next step and ends with exit
     assertEquals([error.name, error.code], ["SessionExpiredError", "NO_SESSION"]);
     assertEquals(sandbox.requests.length, 0);
     assertMatch((await run(["status"])).stdout, /run platform-auth login\n/);
-    await writeEnv(folder, { ...others, ACCESS_TOKEN: "opaque" });
-    const { code, stderr } = await run(["refresh"]);
-    assertEquals(code, 3);
-    assertMatch(stderr, /run platform-auth login --force .*explain CANNOT_REFRESH\)\n$/);
-  }));
+  },
+);
 
-const hopeless = [
-  "NotAuthorizedException",
-  "PasswordResetRequiredException",
-  "UserNotConfirmedException",
-].map((__type) => {
-  const body = JSON.stringify({ __type, message: "refused" });
-  return { at: "token", status: 400, body, times: 1 } as const;
-});
-Deno.test("a command ends with exit status 3 if the provider refuses the stored password", () =>
-  inOwnProcess(async ({ run, envFile, sandbox, variables }) => {
+const body = JSON.stringify({ __type: "NotAuthorizedException", message: "refused" });
+const refusal = { at: "token", status: 400, body } as const;
+commandTest(
+  "a command sends a stored password that the provider refuses once, and ends with exit status 3",
+  async ({ run, envFile, sandbox }) => {
     const kept = await Deno.readTextFile(envFile);
     for (const args of [["login"], ["fetch", "/v1/stations"], ["token"]]) {
       const { code, stdout } = await run(args);
       assertEquals([code, stdout], [3, ""], args[0]);
     }
     assertEquals(sandbox.requests.map(({ status }) => status), [400, 400, 400]);
-    const env = { ...variables, PASSWORD: "Wrong-Password-1" };
-    const { code, stderr } = await run(["login", "--json"], { env });
-    assertEquals([code, JSON.parse(stderr).error.code], [3, "INVALID_CREDENTIALS"]);
     assertEquals(await Deno.readTextFile(envFile), kept);
-    assertEquals(sandbox.requests.length, 4, "each command sends the password once");
-  }, { failures: hopeless }));
+  },
+  { failures: [refusal] },
+);
 
 const FULL = "/dev/full";
 // A separate process checks, because `deno test` may not read devices.
 const lack = await runQuietly("sh", "-c", `test -c ${FULL}`) === "done"
   ? undefined
   : { reason: `there is no ${FULL}`, installable: false };
-testNeeding(
-  lack,
+commandTest(
   "a command reports in one sentence that its output does not fit on the disk",
-  () =>
-    inCliWorld(async ({ run, signIn }) => {
-      await signIn();
-      for (const args of [["status"], ["status", "--json"], ["fetch", "/v1/stations"]]) {
-        const { code, stderr } = await run(args, { shell: `exec "$@" > ${FULL}` });
-        assertEquals(code, 1, `${args.join(" ")}: ${stderr}`);
-        assertMatch(stderr, /^[^\n]*Cannot write to standard output: No space [^\n]*\n$/);
-      }
-    }),
+  async ({ runSeparately, signIn }) => {
+    await signIn();
+    for (const args of [["status"], ["fetch", "/v1/stations"]]) {
+      const { code, stderr } = await runSeparately(args, { shell: `exec "$@" > ${FULL}` });
+      assertEquals(code, 1, stderr);
+      assertMatch(stderr, /^[^\n]*Cannot write to standard output: No space [^\n]*\n$/);
+    }
+  },
+  { lack },
 );
 
-Deno.test("a command ends quietly if the program that reads its output has ended", () =>
-  inCliWorld(async ({ start, signIn }) => {
+commandTest(
+  "a command ends quietly if the program that reads its output has ended",
+  async ({ start, signIn }) => {
     await signIn();
     for (const args of [["status"], ["fetch", "/v1/stations"]]) {
       await using child = start(args);
@@ -264,4 +245,5 @@ Deno.test("a command ends quietly if the program that reads its output has ended
       const stderr = await new Response(child.stderr).text();
       assertEquals([(await child.status).code, stderr], [0, ""], args.join(" "));
     }
-  }));
+  },
+);

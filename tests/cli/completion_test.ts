@@ -13,42 +13,26 @@ async function scriptOf(shell: string): Promise<string> {
 const offers: [line: string[], offered: string][] = [
   [["lo"], "login logout"],
   [["fetch", "--out"], "--output --output-dir"],
-  [["--json", "--env-file", "x", "logo"], "logout"],
   [["--env-file", "=", "x", "logout", "--every"], "--everywhere"],
-  [["--vers"], "--version"],
   // Without an offer, bash completes the names of files.
   [["fetch", "-o", ""], ""],
-  [["fetch", "--list", "lo"], ""],
 ];
 const inBash = offers.map(([words]) => {
   const quoted = ["platform-auth", ...words].map((word) => `'${word}'`).join(" ");
   return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _platform_auth
     echo "[\${COMPREPLY[*]-}]"`;
 });
-const inFish = ["lo", "fetch --output-d", "--vers", "logout --every"].map((line) =>
+const inFish = ["lo", "fetch --output-d"].map((line) =>
   `complete -C 'platform-auth ${line}' | cut -f 1`
 );
 
 /** The arguments of each shell, what it runs after the completion script, and what that prints. */
 const shells: [shell: string, args: string[], commands: string[], printed: string[]][] = [
-  [
-    "bash",
-    ["-u", "-c"],
-    ["complete -p platform-auth >/dev/null", ...inBash],
-    offers.map(([, offered]) => `[${offered}]`),
-  ],
-  [
-    "zsh",
-    ["-f", "-c"],
-    ["print -r -- $_comps[platform-auth]"],
-    ["_bash_complete -o default -F _platform_auth"],
-  ],
-  [
-    "fish",
-    ["--no-config", "-c"],
-    inFish,
-    ["login", "logout", "--output-dir", "--version", "--everywhere"],
-  ],
+  ["bash", ["-u", "-c"], inBash, offers.map(([, offered]) => `[${offered}]`)],
+  ["zsh", ["-f", "-c"], ["print -r -- $_comps[platform-auth]"], [
+    "_bash_complete -o default -F _platform_auth",
+  ]],
+  ["fish", ["--no-config", "-c"], inFish, ["login", "logout", "--output-dir"]],
 ];
 for (const [shell, args, commands, printed] of shells) {
   const lack = NO_SHELL ?? await lackOf(shell, "--version");

@@ -5,19 +5,10 @@ import { assertHides } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { type TestOptions, testSession } from "../support/portless.ts";
-
-const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-
-/** Removes the proxies and the settings of this machine. */
-export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
-  [
-    ...[...PROXIES, ...PROXIES.map((name) => name.toLowerCase())],
-    ...["AUTH_URL", "APP_CLIENT_ID", "APP_CLIENT_SECRET", "USER_POOL_ID", "API_BASE_URL"],
-  ].map((name) => [name, undefined]),
-);
+import { NO_VARIABLES } from "./own_process.ts";
 
 /** A response of a reachable provider or API with the same time. */
-export const reachable = (): Response =>
+const reachable = (): Response =>
   new Response(null, { status: 405, headers: { date: new Date().toUTCString() } });
 
 /** The diagnosis with a reachable provider and API. Fails if it shows a canary. */

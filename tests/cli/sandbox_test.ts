@@ -9,6 +9,11 @@ import { COMMAND_FLAGS } from "../support/documented_flags.ts";
 import { NO_SIGNALS } from "../support/needs.ts";
 import { answerOf } from "./own_process.ts";
 
+/** Registers a test in a folder. It has a time limit, because a sandbox ends only after a signal. */
+function sandboxTest(name: string, use: (folder: string) => Promise<void>): void {
+  Deno.test({ name, timeout: 120_000, fn: () => inFolder(use) });
+}
+
 /** Starts the sandbox, does the work, stops the sandbox, and returns what it printed. */
 async function withSandbox(
   cwd: string,
@@ -49,30 +54,18 @@ async function userOf(envFile: string, account = {}): Promise<string> {
   return (await session.fetchJson("/v1/whoami")).username;
 }
 
-Deno.test("sandbox --write-env writes settings with which a login and a call work", () =>
-  inFolder(async (folder) => {
-    const envFile = `${folder}/.env`;
-    await Deno.writeTextFile(envFile, "# mine\nEDITOR=vi\n");
-    const users: string[] = [];
-    const call = async () => void users.push(await userOf(envFile));
-    const options = ["--port", "0", "--write-env", "."];
-    const printed = await withSandbox(folder, options, call);
-    const first = await Deno.readTextFile(envFile);
-    assertMatch(first, /^# mine\nEDITOR=vi\nAUTH_URL=http:\/\/127\.0\.0\.1:\d+\n/);
-    const secret = parseEnv(first).APP_CLIENT_SECRET ?? "";
-    assert(secret !== "" && !printed.includes(secret));
-    // A second sandbox has other ports, and would refuse the tokens of the first.
-    await withSandbox(folder, options, call);
-    assertEquals(users, ["student", "student"]);
-    assert(await Deno.readTextFile(envFile) !== first);
-  }));
-
-Deno.test("sandbox suggests the option --port if its port is in use", async () => {
-  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const said = /cannot be opened .*; choose another port with the option port \(--port\)/;
-  const error = await assertRejects(() => answerOf("sandbox", `--port=${taken.addr.port}`));
-  assert(error instanceof UsageError);
-  assertMatch(error.message, said);
+sandboxTest("sandbox --write-env writes settings with which a call works", async (folder) => {
+  const envFile = `${folder}/.env`;
+  await Deno.writeTextFile(envFile, "# mine\nEDITOR=vi\n");
+  const call = async () => assertEquals(await userOf(envFile), "student");
+  const options = ["--port", "0", "--write-env", "."];
+  const printed = await withSandbox(folder, options, call);
+  const first = await Deno.readTextFile(envFile);
+  assertMatch(first, /^# mine\nEDITOR=vi\nAUTH_URL=http:\/\/127\.0\.0\.1:\d+\n/);
+  const secret = parseEnv(first).APP_CLIENT_SECRET ?? "";
+  assert(secret !== "" && !printed.includes(secret));
+  // A second sandbox has other ports, and would refuse the tokens of the first.
+  await withSandbox(folder, options, call);
 });
 
 /** Occupies a port, unless another program already does. */
@@ -84,54 +77,41 @@ function taken(port: number): Disposable {
   }
 }
 
-Deno.test("sandbox takes free ports if a default port is in use, and says so", () =>
-  inFolder(async (folder) => {
-    using _ = taken(8411);
-    const printed = await withSandbox(folder, [], () => {});
-    assertMatch(printed, /^Port 8410, 8411 or 8412 is in use, so the sandbox uses free ports\.$/m);
-    assertEquals(printed.match(/127\.0\.0\.1:841[0-2]\b/), null);
-  }));
+sandboxTest("sandbox takes free ports if a default port is in use, and says so", async (folder) => {
+  using _ = taken(8411);
+  const printed = await withSandbox(folder, [], () => {});
+  assertMatch(printed, /^Port 8410, 8411 or 8412 is in use, so the sandbox uses free ports\.$/m);
+  assertEquals(printed.match(/127\.0\.0\.1:841[0-2]\b/), null);
+  const chosen = answerOf("sandbox", "--port=8411");
+  await assertRejects(
+    () => chosen,
+    UsageError,
+    "choose another port with the option port (--port)",
+  );
+});
 
-Deno.test("sandbox --user adds accounts, whose settings work in a new folder", () =>
-  inFolder(async (folder) => {
-    const envFile = `${folder}/lesson/one/.env`;
-    const users: string[] = [];
-    const work = async () => {
-      for (
-        const [username, password] of [["ada", "analytical:engine"], ["ben", "Sandbox-Entry-1"]]
-      ) {
-        users.push(await userOf(envFile, { username, password }));
-      }
-    };
-    const accounts = ["--user", "ada:analytical:engine", "--user=ben"];
-    const options = ["--port=0", "--write-env", "lesson/one", ...accounts];
-    const printed = await withSandbox(folder, options, work, "SIGTERM");
-    assertEquals(users, ["ada", "ben"]);
-    assertMatch(printed, /The settings are in \S+one\S\.env[^]*^Further accounts: ada, ben$/m);
-    await assertRejects(
-      () => answerOf("sandbox", "--port=0", "--user=student"),
-      UsageError,
-      'the name "student" is taken',
-    );
-  }));
+sandboxTest("sandbox --user adds accounts, whose settings work in a new folder", async (folder) => {
+  const envFile = `${folder}/lesson/one/.env`;
+  const ada = { username: "ada", password: "analytical:engine" };
+  const work = async () => {
+    for (const account of [ada, { username: "ben", password: "Sandbox-Entry-1" }]) {
+      assertEquals(await userOf(envFile, account), account.username);
+    }
+  };
+  const accounts = ["--user", "ada:analytical:engine", "--user=ben"];
+  const options = ["--port=0", "--write-env", "lesson/one", ...accounts];
+  const printed = await withSandbox(folder, options, work, "SIGTERM");
+  assertMatch(printed, /The settings are in \S+one\S\.env[^]*^Further accounts: ada, ben$/m);
+});
 
-const TUNNEL = "AUTH_URL=http://127.0.0.1:8443\n";
-const foreign: [what: string, text: string, names: string][] = [
-  ["a real endpoint", "AUTH_URL=https://provider.example\n", "AUTH_URL"],
-  [
-    "an account that is reached through a local tunnel",
-    `${TUNNEL}APP_CLIENT_ID=a1\nAPP_CLIENT_SECRET=b2\nREFRESH_TOKEN=c3\n`,
-    "AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, REFRESH_TOKEN",
-  ],
-];
-for (const [what, text, names] of foreign) {
-  Deno.test(`sandbox --write-env refuses to change a .env with ${what}`, () =>
-    inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/.env`, text);
-      const refused = answerOf("sandbox", "--port=0", "--write-env", folder);
-      const { code, problem } = await assertRejects(() => refused, AuthError);
-      assertEquals(code, "INVALID_SETTING");
-      assert(problem.endsWith(`has settings of another account (${names})`), problem);
-      assertEquals(await Deno.readTextFile(`${folder}/.env`), text);
-    }));
-}
+sandboxTest("sandbox --write-env does not change the .env of another account", async (folder) => {
+  const path = `${folder}/.env`;
+  // The account is reached through a local tunnel.
+  const text = "AUTH_URL=http://127.0.0.1:8443\nAPP_CLIENT_ID=a1\nREFRESH_TOKEN=c3\n";
+  await Deno.writeTextFile(path, text);
+  const refused = answerOf("sandbox", "--port=0", "--write-env", folder);
+  const { code, problem } = await assertRejects(() => refused, AuthError);
+  assertEquals(code, "INVALID_SETTING");
+  assertMatch(problem, /another account \(AUTH_URL, APP_CLIENT_ID, REFRESH_TOKEN\)$/);
+  assertEquals(await Deno.readTextFile(path), text);
+});

@@ -3,14 +3,13 @@ import { assertEquals, assertMatch } from "@std/assert";
 import {
   ApiError,
   AuthError,
-  CODES,
   ConfigError,
-  isTransient,
   ProviderError,
   SessionExpiredError,
   typeError,
   UnreachableError,
 } from "../../src/errors/errors.ts";
+import { rejection, signedIn } from "../support/portless.ts";
 import { ChallengeError } from "../../src/session/challenges/challenge.ts";
 
 const CLASSES = {
@@ -26,11 +25,6 @@ const ERRORS = [
     new ConfigError("FILE", "Cannot save x", "make room", DISK_FULL),
     "ConfigError",
     { cause: { name: "Error", code: "ENOSPC" } },
-  ],
-  [
-    new ConfigError("FILE", "Cannot read x", "check it", new Error("No such device (os error 6)")),
-    "ConfigError",
-    { cause: { name: "Error", code: "os error 6" } },
   ],
   [
     new ProviderError("THROTTLED", "Cannot log in", "wait", { status: 429 }),
@@ -87,15 +81,15 @@ Deno.test("an error contains no character that reverses text or moves the cursor
   }
 });
 
-Deno.test("isTransient() is true for the codes after which a retry may succeed", () => {
-  const transient = Object.keys(CODES).filter((code) => isTransient(code as keyof typeof CODES));
-  assertEquals(transient, [
-    "STORE_UNREACHABLE",
-    "THROTTLED",
-    "UNREACHABLE",
-    "TIMEOUT",
-    "SERVER_ERROR",
-    "API_TIMEOUT",
-    "API_UNREACHABLE",
-  ]);
+Deno.test("a bug during a refresh is not reported as a failure of the provider", async () => {
+  let isBroken = false;
+  const random = () => {
+    if (isBroken) throw new TypeError("x is not a function");
+    return 0.5;
+  };
+  await using world = await signedIn({ session: { random } });
+  world.clock.advance(1_780);
+  isBroken = true;
+  const { name, message } = await rejection(world.session.accessToken());
+  assertEquals([name, message], ["TypeError", "x is not a function"]);
 });

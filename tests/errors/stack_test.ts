@@ -46,33 +46,21 @@ function assertCallersFrames({ name, message, stack = "" }: Error): void {
   assert(frames.some((frame) => frame.includes(HERE)), stack);
 }
 
-for (const name of ["refresh", "accessToken", "authFetch"] as const) {
-  Deno.test(`an error of ${name}() shows the frames of its caller, even if another call started the refresh`, async () => {
-    await using world = await signedIn();
-    world.clock.advance(3_600);
-    const body = { __type: "NotAuthorizedException", message: "Refresh Token has been revoked" };
-    world.sandbox.failures.push({
-      at: "token",
-      status: 400,
-      body: JSON.stringify(body),
-      times: 10,
-    });
-    const held = world.hold();
-    const first = world.session.refresh().catch((error) => error.name);
-    const calls = {
-      refresh: () => world.session.refresh(),
-      accessToken: () => world.session.accessToken(),
-      authFetch: () => world.session.authFetch("/v1/stations"),
-    };
-    const joined = rejection(mine(calls[name]));
-    await held.arrived;
-    held.release();
-    const error = await joined;
-    assertCallersFrames(error);
-    assertStringIncludes(error.stack ?? "", "    at async mine (");
-    assertEquals([await first, world.refreshes()], ["SessionExpiredError", 1]);
-  });
-}
+Deno.test("an error shows the frames of its caller, even if another call started the refresh", async () => {
+  await using world = await signedIn();
+  world.clock.advance(3_600);
+  const body = { __type: "NotAuthorizedException", message: "Refresh Token has been revoked" };
+  world.sandbox.failures.push({ at: "token", status: 400, body: JSON.stringify(body), times: 10 });
+  const held = world.hold();
+  const first = world.session.refresh().catch((error) => error.name);
+  const joined = rejection(mine(() => world.session.authFetch("/v1/stations")));
+  await held.arrived;
+  held.release();
+  const error = await joined;
+  assertCallersFrames(error);
+  assertStringIncludes(error.stack ?? "", "    at async mine (");
+  assertEquals([await first, world.refreshes()], ["SessionExpiredError", 1]);
+});
 
 async function mine(call: () => Promise<unknown>): Promise<void> {
   await call();

@@ -15,12 +15,6 @@ Deno.test("MFA_SETUP asks for a code only if an authenticator app can be set up"
   assertEquals(names('["SMS_MFA"]'), []);
 });
 
-Deno.test("SELECT_MFA_TYPE offers no choices if the provider lists none", () => {
-  for (const MFAS_CAN_CHOOSE of ["[]", "not JSON", "7"]) {
-    assertEquals(asked("SELECT_MFA_TYPE", { MFAS_CAN_CHOOSE })[0]?.choices, []);
-  }
-});
-
 Deno.test("the prompt for CUSTOM_CHALLENGE shows the provider's parameters except user names", () => {
   const promptOf = (more: Record<string, string>) =>
     asked("CUSTOM_CHALLENGE", { USERNAME: "ada", USER_ID_FOR_SRP: "ada", ...more })[0]?.prompt;

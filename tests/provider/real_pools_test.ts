@@ -43,12 +43,7 @@ Deno.test("refresh() uses GetTokensFromRefreshToken only if the pool does not al
     ["refresh", tokenAnswer()],
     // If the pool does not know the operation, the first refusal helps the user more.
     ["FLOW_DISABLED", errorAnswer("UnknownOperationException", "no")],
-    ["FLOW_DISABLED", errorAnswer("", "")],
     ["REFRESH_REJECTED", errorAnswer("NotAuthorizedException", "Refresh Token has expired")],
-    [
-      "SECRET_HASH_REJECTED",
-      errorAnswer("NotAuthorizedException", "Unable to verify secret for client x"),
-    ],
   ];
   for (const [code, second] of outcomes) {
     assertEquals(await refreshed(ROTATION_IS_ON, second), [code, ...expected]);

@@ -61,16 +61,6 @@ Deno.test('refreshSecretHash: "auto" tries username, sub and login name, then no
   ]);
 });
 
-Deno.test('refreshSecretHash: "send" always sends the hash', async () => {
-  await using world = await signedIn({
-    sandbox: { refreshSecretHash: "forbidden" },
-    session: { refreshSecretHash: "send" },
-  });
-  const error = await rejection(world.session.refresh());
-  assertEquals(error.code, "SECRET_HASH_REJECTED");
-  assertEquals(hashesSent(world).includes(undefined), false);
-});
-
 Deno.test("refresh() fails with SECRET_HASH_REJECTED and keeps the tokens if every hash is rejected", async () => {
   await using world = await signedIn({
     file: true,

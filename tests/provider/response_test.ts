@@ -1,37 +1,19 @@
 /** Responses of the provider that are not refusals: those that a session accepts or rejects. */
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
 import { type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
 
-Deno.test("login() ignores an ExpiresIn above a billion seconds or of another type", async () => {
-  for (const [ExpiresIn, state] of [[1e9, "valid"], [1e9 + 1, "unknown"], ["600", "unknown"]]) {
-    const { session } = cannedSession({}, tokenAnswer({ ...TOKENS, ExpiresIn }));
-    assertEquals((await session.login()).state, state, String(ExpiresIn));
-  }
-});
-
 const token = { AccessToken: "opaque-access-token" };
-const NULLS = { ExpiresIn: null, IdToken: null, RefreshToken: null, TokenType: null };
 const LENIENT: [what: string, body: unknown, canRefresh: boolean][] = [
   ["only an access token", { AuthenticationResult: token }, false],
-  ["null members", {
-    AuthenticationResult: { ...token, ...NULLS },
-    ChallengeName: null,
-    ChallengeParameters: null,
-    Session: null,
-  }, false],
   ["unknown members", {
     AuthenticationResult: { ...token, RefreshToken: "r", NewDeviceMetadata: { a: [1] }, X: 7 },
     ChallengeParameters: {},
     ResultMetadata: {},
   }, true],
-  ["odd values in members that are not needed", {
-    AuthenticationResult: { ...token, IdToken: 7, TokenType: ["Bearer"], RefreshToken: "r" },
-    ChallengeParameters: "none",
-  }, true],
 ];
-Deno.test("login() accepts a response in which members that it does not need are missing or odd", async () => {
+Deno.test("login() accepts a response in which members that it does not need are missing or unknown", async () => {
   for (const [what, body, canRefresh] of LENIENT) {
     const { session } = cannedSession({}, jsonAnswer(body));
     assertEquals((await session.login()).canRefresh, canRefresh, what);
@@ -47,14 +29,10 @@ const LINE_BREAK = tokenAnswer({ ...TOKENS, AccessToken: "a\r\nb: c" });
 
 const UNEXPECTED: [what: string, answer: Canned, seen: RegExp, status?: number][] = [
   ["a response without token or challenge", jsonAnswer({}), /neither tokens nor a challenge/],
-  ["an empty result", jsonAnswer({ AuthenticationResult: {} }), /AccessToken/],
   ["an HTML page", text("<!doctype html><p>Sign in to the Wi-Fi"), /HTML/],
   ["JSON that is cut off", text(WHOLE.slice(0, -9)), /not complete JSON/],
   ["a refresh token that is a number", NUMBER, /RefreshToken must be a text of visible ASCII/],
   ["a token with a line break", LINE_BREAK, /visible ASCII/],
-  ["the JSON value null", jsonAnswer(null), /without an error name/],
-  ["a challenge name that is a number", jsonAnswer({ ChallengeName: 7 }), /nor a challenge/],
-  ["an error with a success status", jsonAnswer({ __type: "X", message: "no" }), /neither/],
   ["a redirect with tokens", text(WHOLE, 308, { location: "/other" }), /redirect/, 308],
   ["an error without a name", jsonAnswer({ message: "no" }, 400), /without an error name/, 400],
   ["a 404 in plain text", text("Not Found", 404), /not complete JSON/, 404],
@@ -75,20 +53,3 @@ for (const [what, answer, seen, status = 200] of UNEXPECTED) {
     assertEquals(other.session.status().canRefresh, true, "the session stays");
   });
 }
-
-Deno.test("login() stops reading a response that is far too large", async () => {
-  let read = 0;
-  let isCanceled = false;
-  const endless = new ReadableStream({
-    cancel: () => void (isCanceled = true),
-    pull(controller) {
-      controller.enqueue(new Uint8Array(65_536).fill(0x20));
-      if (++read > 1_000) controller.error(new Error("read to its end"));
-    },
-  }, { highWaterMark: 0 });
-  const { session } = cannedSession({}, () => new Response(endless));
-  const error = await assertRejects(() => session.login(), ProviderError);
-  assertEquals(error.code, "UNEXPECTED_RESPONSE");
-  assert(read < 100, `${read} chunks`);
-  assert(isCanceled, "the connection is closed");
-});

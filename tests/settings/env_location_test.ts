@@ -1,5 +1,5 @@
 /** The search for the `.env`, and its path in `AUTH_ENV_FILE` or `envFile`. */
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { normalize } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigError, createSession } from "../../mod.ts";
@@ -22,13 +22,6 @@ function withTree(
   });
 }
 
-/** The output of a script that runs in this folder. */
-async function printedIn(cwd: string, script: string): Promise<string> {
-  const { stdout, stderr } = await runScript(script, { cwd, flags: ["-A"] });
-  assertEquals(stderr, "");
-  return stdout;
-}
-
 /** The `.env` and the client id of a process in this folder, for each value of `AUTH_ENV_FILE`. */
 async function foundIn(folder: string, ...names: string[]): Promise<(string | null)[][]> {
   const script = `import { configure, status } from ${JSON.stringify(MOD_PATH)};
@@ -38,7 +31,9 @@ async function foundIn(folder: string, ...names: string[]): Promise<(string | nu
       const { envFile, clientId, warnings } = status();
       return [envFile, clientId, ...warnings];
     })));`;
-  return JSON.parse(await printedIn(folder, script));
+  const { stdout, stderr } = await runScript(script, { cwd: folder, flags: ["-A"] });
+  assertEquals(stderr, "");
+  return JSON.parse(stdout);
 }
 
 const RIGHT = "from-the-right-file";
@@ -90,16 +85,11 @@ const WINDOWS = Deno.build.os === "windows";
 
 Deno.test("envFile refuses an address that is not a valid file URL, and the error does not quote it", () => {
   const rest = "ada:hunter2-hunter2@store.example/.env?key=hunter2-hunter2";
-  const given = ["http://", "https:/", "https:", "HTTPS://", "redis://", "ftp://x ", "data://"];
-  if (!WINDOWS) given.push("file://", "FILE://%zz");
-  for (const begin of given) {
+  for (const begin of ["https:/", "redis://", ...WINDOWS ? [] : ["file://"]]) {
     const named = () => createSession({ envFile: `${begin}${rest}` }).status();
     const { code, message } = assertThrows(named, ConfigError, "is not the address of a file");
     assertEquals(code, "INVALID_SETTING");
     assertEquals(/hunter2|ada|example/.test(message), false, message);
-  }
-  for (const envFile of ["", "file:///%zz/.env", new URL("https://example.org/.env")]) {
-    assertThrows(() => createSession({ envFile }).status(), ConfigError, "the address of a file");
   }
 });
 
@@ -107,17 +97,14 @@ Deno.test("envFile accepts a file URL as a string or a URL object", () => {
   const [file, path] = WINDOWS
     ? ["file:///D:/nowhere/my%20.env", "D:\\nowhere\\my .env"]
     : ["file:///nowhere/my%20.env", "/nowhere/my .env"];
-  for (const envFile of [file, file.replace("file", "FILE"), new URL(file)]) {
+  for (const envFile of [file, new URL(file)]) {
     assertEquals(createSession({ envFile }).status().envFile, path);
-  }
-  for (const envFile of WINDOWS ? ["FILE://nas/share/.env", "\\\\nas\\share\\.env"] : []) {
-    assertEquals(createSession({ envFile }).status().envFile, "\\\\nas\\share\\.env");
   }
 });
 
 subject(
   NOT_ON_WINDOWS,
-  "owners, and a deleted working folder",
+  "owners",
   (test) => {
     test(
       needing(ROOT_ONLY, "a .env of another user is used if AUTH_ENV_FILE specifies it"),
@@ -142,21 +129,5 @@ subject(
           assertEquals(await clientId("--allow-sys=uid"), "undefined\n");
         }),
     );
-
-    test("status() and doctor() report a deleted working folder", async () => {
-      const code = `import { createSession, doctor, status } from ${JSON.stringify(MOD_PATH)};
-    Deno.mkdirSync("gone");
-    Deno.chdir("gone");
-    Deno.removeSync("../gone");
-    try { status(); } catch (error) { console.log(error.code, error.message); }
-    const { ok, checks } = await doctor();
-    console.log(ok, checks.at(-1).name, checks.at(-1).fix);
-    const { state, envFile } = createSession({ envFile: "/nowhere/.env" }).status();
-    console.log(state, envFile);`;
-      const lines = (await inFolder((folder) => printedIn(folder, code))).split("\n");
-      assertMatch(lines[0] ?? "", /^ENV_FILE .*working folder was removed; change to another/);
-      assertMatch(lines[1] ?? "", /^false settings change to another/);
-      assertEquals(lines[2], "none /nowhere/.env");
-    });
   },
 );

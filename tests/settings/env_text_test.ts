@@ -23,13 +23,6 @@ const cases: [string, string, Changes, string | RegExp][] = [
   ],
   ["keeps a byte order mark", "\ufeffA=1\nB=2\n", new Map([["A", "3"]]), "\ufeffA=3\nB=2\n"],
   [
-    "writes after a byte order mark, even if the next line has a blank value",
-    "\ufeffA= \n# later\n",
-    TOKEN,
-    "\ufeffACCESS_TOKEN=new\nA= \n# later\n",
-  ],
-  ["writes after a lone byte order mark", "\ufeff", TOKEN, "\ufeffACCESS_TOKEN=new\n"],
-  [
     "keeps the CRLF of other lines",
     "A=1\r\nACCESS_TOKEN=old\r\nB=2\r\n",
     TOKEN,

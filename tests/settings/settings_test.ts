@@ -1,27 +1,11 @@
 /** The source of each setting, the precedence of sources, and the error for an invalid value. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
 import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 
 const WORDS = { targetHeader: "X-Target", service: "Service", contentType: "text/plain" };
-
-for (const source of ["file", "environment"] as const) {
-  Deno.test(`every setting can come from the ${source === "file" ? ".env" : source}`, async () => {
-    await using world = portless();
-    const lines = variablesOf(world.sandbox.settings);
-    if (source === "file") writeLines(world, lines);
-    await withOnly(source === "environment" ? lines : {}, async () => {
-      const session = bareSession(world);
-      const { state, settings } = await session.login();
-      assertEquals(state, "valid");
-      const wanted = Object.keys(lines).map((name) => [name, source]);
-      assertEquals(settings, Object.fromEntries(wanted));
-      assertEquals((await session.authFetch("/v1/whoami")).status, 200);
-    });
-  });
-}
 
 Deno.test("an option overrides the environment, which overrides the .env", async () => {
   await using world = portless();
@@ -40,7 +24,7 @@ Deno.test("an option overrides the environment, which overrides the .env", async
     API_BASE_URL: "",
   };
   await withOnly(variables, () => {
-    const options = { clientId: "mine", provider: WORDS, allowedOrigins: [] };
+    const options = { clientId: " mine\n", provider: WORDS, allowedOrigins: [] };
     const { clientId, settings, provider } = bareSession(world, options).status();
     assertEquals([clientId, provider], ["mine", fromFile]);
     assertEquals(settings, {
@@ -63,12 +47,8 @@ Deno.test("USERNAME and PASSWORD are taken from the environment only as a pair",
       await bareSession(world).login({ force: true });
       return world.sent.at(-1)?.parameters.USERNAME;
     });
-  const halves: Record<string, string>[] = [
-    { USERNAME: "windows-user" },
-    { PASSWORD: "half" },
-    { USERNAME: "u", PASSWORD: "" },
-  ];
-  for (const half of halves) assertEquals(await nameUsed(half), lines.USERNAME);
+  assertEquals(await nameUsed({ USERNAME: "windows-user" }), lines.USERNAME);
+  assertEquals(await nameUsed({ PASSWORD: "half" }), lines.USERNAME);
   const pair = { username: "grace", password: "Another-Password-1" };
   world.sandbox.addUser(pair);
   assertEquals(await nameUsed({ USERNAME: pair.username, PASSWORD: pair.password }), "grace");
@@ -79,32 +59,25 @@ Deno.test("the environment's password is not sent if an option or the .env has a
   const { USERNAME: _, PASSWORD = "", ...lines } = variablesOf(world.sandbox.settings);
   const pair = { username: "grace", password: "Another-Password-1" };
   world.sandbox.addUser(pair);
-  const rivals: [options: SessionOptions, lines: Record<string, string>, place: RegExp][] = [
-    [{}, { USERNAME: "student" }, /: USERNAME in .*\.env and USERNAME in the environment differ/],
-    [
-      { username: "student" },
-      { USERNAME: "mallory", PASSWORD },
-      /: USERNAME \(the option username\) and USERNAME in the environment differ/,
-    ],
+  const rivals: [options: SessionOptions, lines: Record<string, string>, other: string][] = [
+    [{}, { USERNAME: "student" }, ".env"],
+    [{ username: "student" }, { USERNAME: "mallory", PASSWORD }, "(the option username)"],
   ];
   await withOnly({ USERNAME: pair.username, PASSWORD: pair.password }, async () => {
-    for (const [options, more, words] of rivals) {
+    for (const [options, more, other] of rivals) {
       writeLines(world, { ...lines, ...more });
-      const session = bareSession(world, options);
-      for (const call of [{}, { force: true }, { strategy: "password" }] as const) {
-        const { code, message } = await rejection(session.login(call));
+      for (const call of [{}, { force: true }]) {
+        const { code, message } = await rejection(bareSession(world, options).login(call));
         assertEquals(code, "MISSING_SETTINGS");
-        assertMatch(message, words);
+        assertStringIncludes(message, `${other} and USERNAME in the environment differ`);
       }
-      assertEquals(session.status().notices.map(({ code }) => code), ["SETTING"]);
     }
     writeLines(world, { ...lines, USERNAME: "student" });
     const session = bareSession(world);
     assertEquals((await rejection(session.login({ password: "x" }))).code, "MISSING_SETTINGS");
     assertEquals(world.sent.length, 0);
     // With one of the two names in the call, it is clear whose password is meant.
-    const { username, notices } = await session.login({ username: pair.username });
-    assertEquals([username, notices.some(({ code }) => code === "SETTING")], ["grace", false]);
+    assertEquals((await session.login({ username: "grace" })).username, "grace");
     // A different spelling is not another name.
     writeLines(world, { ...lines, USERNAME: "Grace" });
     assertEquals((await session.login({ force: true })).username, "grace");
@@ -137,36 +110,17 @@ Deno.test("createSession() takes no store from the environment", async () => {
   });
 });
 
-Deno.test("spaces around a setting are ignored", async () => {
-  await using world = portless();
-  const { clientId, userPoolId, username } = world.options;
-  const padded = world.another({
-    clientId: ` ${clientId}\n`,
-    userPoolId: `${userPoolId} `,
-    username: `\t${username}`,
-  });
-  assertEquals((await padded.login()).state, "valid");
-});
-
 const invalid: [SessionOptions, RegExp][] = [
   [{ authUrl: "http://provider.example" }, /AUTH_URL.*https:/],
   [{ authUrl: "https://user:secret-word@provider.example" }, /AUTH_URL/],
-  [{ authUrl: "https://provider.example/?x=1" }, /AUTH_URL/],
   [{ clientSecret: "secret-word\u0000" }, /APP_CLIENT_SECRET/],
   [{ username: "secret-word\u001b[2J" }, /USERNAME/],
-  [{ apiBaseUrl: "https://a.example/\nsecret-word" }, /API_BASE_URL/],
-  [{ region: "eu\nsecret-word" }, /AUTH_REGION/],
   [{ clientId: "two words" }, /APP_CLIENT_ID/],
   [{ portalUrl: "javascript:alert('secret-word')" }, /PORTAL_URL.*must be an https: address/],
-  [{ portalUrl: "http://portal.example/secret-word" }, /PORTAL_URL.*https:/],
-  [{ portalUrl: "https://ada:secret-word@portal.example" }, /PORTAL_URL.*https:/],
   [{ provider: "other" as "aws" }, /AUTH_PROVIDER/],
   [{ provider: { ...WORDS, targetHeader: "X Target" } }, /AUTH_PROVIDER.*targetHeader/],
-  [{ provider: { ...WORDS, service: "two words" } }, /AUTH_PROVIDER.*service/],
   [{ refreshSecretHash: "maybe" as "auto" }, /AUTH_REFRESH_SECRET_HASH/],
   [{ timeoutMs: 0 }, /AUTH_TIMEOUT_MS/],
-  [{ timeoutMs: 1.5 }, /AUTH_TIMEOUT_MS/],
-  [{ timeoutMs: 3_600_001 }, /AUTH_TIMEOUT_MS/],
 ];
 Deno.test("a login with an invalid setting is refused before anything is sent", async () => {
   await using world = portless();
@@ -183,8 +137,7 @@ Deno.test("a login with an invalid setting is refused before anything is sent", 
 
 const shown: [apiBaseUrl: string, words: string][] = [
   ["api.example.com", '(the option apiBaseUrl): "api.example.com" must be an https: address'],
-  ["http://api.example.com/v1?key=hunter2", '"http://api.example.com/v1" must'],
-  ["https://ada:hun/ter2@api.example.com", '"https://api.example.com" must'],
+  ["https://ada:hun/ter2@api.example.com/v1?key=hunter2", '"https://api.example.com/v1" must'],
   ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln", "(the option apiBaseUrl): it must"],
 ];
 Deno.test("the error for an invalid API_BASE_URL shows its source, and the value without secrets", async () => {
@@ -200,9 +153,6 @@ Deno.test("the error for an invalid API_BASE_URL shows its source, and the value
     writeLines(world, { API_BASE_URL: "api.example" });
     assertMatch(await message(), /^Cannot use API_BASE_URL in .*\.env: "api.example" /);
   });
-  await withOnly({ API_BASE_URL: "api.example" }, async () => {
-    assertMatch(await message(), /^Cannot use API_BASE_URL in the environment: /);
-  });
 });
 
 const PARTS = {
@@ -217,17 +167,14 @@ const endpoints: [
 ][] = [
   [{ AUTH_URL: "https://env.example" }, PARTS, "https://env.example"],
   [PARTS, { AUTH_URL: "https://file.example" }, "https://idp.north-1.x.example"],
-  [{}, { AUTH_URL: "https://file.example" }, "https://file.example"],
   [
     { AUTH_PROVIDER: "aws", AUTH_REGION: "eu-west-1" },
     {},
     "https://cognito-idp.eu-west-1.amazonaws.com",
   ],
   [{ AUTH_REGION: "north-1", AUTH_PROVIDER_HOST: "idp" }, {}],
-  [{ AUTH_REGION: "north-1", AUTH_PROVIDER_DOMAIN: "x.example" }, {}],
   // A source with lower precedence neither completes nor replaces the endpoint.
   [{ AUTH_REGION: "north-1" }, { AUTH_URL: "https://file.example" }],
-  [{ AUTH_REGION: "eu-west-1" }, { AUTH_PROVIDER: "aws" }],
 ];
 Deno.test("the endpoint comes as a whole from the first source that sets any part of it", async () => {
   await using world = portless();

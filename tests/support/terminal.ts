@@ -24,8 +24,7 @@ import fcntl, json, os, pty, select, signal, struct, sys, termios, time, urllib.
 dialog, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
-    size = struct.pack("HHHH", 24, int(os.environ.get("TYPIST_COLUMNS", "0")), 0, 0)
-    fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 0, 0, 0))
     os.execvp(command[0], command)
 screen, read, deadline = b"", 0, time.time() + float(os.environ.get("TYPIST_S", "120"))
 local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -77,15 +76,13 @@ export interface Seen {
 export type Answer = string | (() => string | Promise<string>) | { signal: Deno.Signal };
 
 /**
- * Runs a program in a pseudo-terminal, and types each answer as soon as the awaited text is on the
- * screen.
- *
- * @param options.columns Width of the terminal. Default: the terminal reports none.
+ * Runs a program in a pseudo-terminal that reports no width, and types each answer as soon as the
+ * awaited text is on the screen.
  */
 export async function inTerminal(
   command: string[],
   dialog: [awaited: string, answer: Answer][],
-  options: { cwd: string; env: Record<string, string>; columns?: number },
+  options: { cwd: string; env: Record<string, string> },
 ): Promise<Seen> {
   await using server = serveLocal(async ({ url }) => {
     const answer = dialog[Number(new URL(url).pathname.slice(1))]?.[1];
@@ -101,7 +98,7 @@ export async function inTerminal(
   const { stdout, stderr } = await outputOf("python3", {
     ...options,
     args: ["-c", TYPIST, JSON.stringify(lines), ...program],
-    env: { TERM: "xterm", ...options.env, TYPIST_COLUMNS: `${options.columns ?? 0}` },
+    env: { TERM: "xterm", ...options.env },
   });
   if (!stdout) throw new Error(stderr);
   const { screen, ...others }: Seen = JSON.parse(stdout);

@@ -1,7 +1,7 @@
 /** The tests that import what changed since `main`: `deno task test --changed`. */
-import { mustRun } from "./child_deno.ts";
+import { mustRun } from "./support/child_deno.ts";
 
-const ROOT = new URL("../../", import.meta.url);
+const ROOT = new URL("../", import.meta.url);
 
 interface Graph {
   readonly modules: readonly {

@@ -3,7 +3,7 @@ import { redisStore } from "../../src/redis/mod.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { rejection } from "../support/portless.ts";
-import { serveRaw } from "../support/raw_http.ts";
+import { serveRaw } from "../support/local_server.ts";
 import { patient, RECORD, redisTest } from "./in_redis.ts";
 
 const KEY = new Uint8Array(32).toBase64();

@@ -1,7 +1,8 @@
 /** The source of each setting, the precedence of sources, and the error for an invalid value. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
+import { bareSession, writeLines } from "../support/bare_session.ts";
+import { withOnly } from "../support/environment.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 

@@ -91,9 +91,9 @@ function losing(port: number, loses: () => boolean) {
     return isLost;
   });
   return {
-    store: redisStore(`redis://127.0.0.1:${wire.port}/0`, LONG),
-    [Symbol.dispose]() {
-      wire[Symbol.dispose]();
+    store: redisStore(wire.url, LONG),
+    async [Symbol.asyncDispose]() {
+      await wire[Symbol.asyncDispose]();
       timeouts[Symbol.dispose]();
     },
   };
@@ -101,7 +101,7 @@ function losing(port: number, loses: () => boolean) {
 
 redisTest("a lock is released if the reply to its request is lost", async (server) => {
   const end = new AbortController();
-  using deaf = losing(server.port, () => {
+  await using deaf = losing(server.port, () => {
     end.abort();
     return true;
   });
@@ -114,7 +114,7 @@ redisTest(
   async (server, open) => {
     const end = new AbortController();
     let replies = 0;
-    using deaf = losing(server.port, () => {
+    await using deaf = losing(server.port, () => {
       end.abort();
       return ++replies % 2 === 1;
     });

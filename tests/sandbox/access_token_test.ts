@@ -1,22 +1,31 @@
 /** The access tokens of the sandbox, compared with the API document. */
 import { assertEquals } from "@std/assert";
 import { createLocalJWKSet, jwtVerify } from "npm:jose@6.2.17";
-import { logIn, sandboxTest } from "./requests.ts";
+import { createSession } from "../../mod.ts";
+import { createSandbox } from "../../src/sandbox/mod.ts";
+import { Clock } from "../support/clock.ts";
 
-sandboxTest("an access token is signed with the published key and has the documented claims", {
-  accessTokenSeconds: 300,
-}, async ({ sandbox, clock }) => {
-  const { AccessToken } = await logIn(sandbox);
+// Without `requests.ts`, whose sandboxes do not sign with a real key.
+Deno.test("an access token is signed with the published key and has the documented claims", async () => {
+  const clock = new Clock();
+  await using sandbox = createSandbox({ accessTokenSeconds: 300, now: clock.now });
   const { clientId, userPoolId } = sandbox.settings;
+  const session = createSession({
+    ...sandbox.settings,
+    ...clock.options,
+    envFile: false,
+    fetch: (input, init) => sandbox.handle(new Request(input, init)),
+  });
+  await session.login();
+  const token = await session.accessToken();
   const paths = ["/.well-known/jwks.json", `/${userPoolId}/.well-known/jwks.json`];
   for (const path of paths) {
     const keys = await (await sandbox.handle(new Request(sandbox.authUrl + path))).json();
     assertEquals(Object.keys(keys.keys[0]).sort(), ["alg", "e", "kid", "kty", "n", "use"]);
-    const { payload, protectedHeader } = await jwtVerify(
-      String(AccessToken),
-      createLocalJWKSet(keys),
-      { issuer: `${sandbox.authUrl}/${userPoolId}`, currentDate: new Date(clock.now()) },
-    );
+    const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {
+      issuer: `${sandbox.authUrl}/${userPoolId}`,
+      currentDate: new Date(clock.now()),
+    });
     assertEquals(protectedHeader.alg, "RS256");
     assertEquals(
       Object.keys(payload).sort().join(" "),

@@ -70,7 +70,7 @@ testNeeding(
         const { stdout, stderr } = await runScript(SCRIPT, {
           cwd,
           flags: ["-A"],
-          env: { HTTPS_PROXY: proxy.url, ...env },
+          env: { HTTPS_PROXY: proxy.origin, ...env },
         });
         assertMatch(stdout + stderr, output);
         assertEquals([...new Set(proxy.targets)], proxied);

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../../mod.ts";
-import { cannedSession, SETTINGS } from "../../support/canned_session.ts";
-import { cannedFetch } from "../../support/canned_fetch.ts";
+import { SETTINGS } from "../../support/canaries.ts";
+import { cannedFetch, cannedSession } from "../../support/canned_fetch.ts";
 import { portless } from "../../support/portless.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../../support/answers.ts";
 

@@ -50,17 +50,14 @@ sandboxTest("each page of observations links to the next one", {}, async ({ sand
   let path: string | null =
     "/v1/stations/oak-valley/observations?from=2025-03-01&to=2025-03-03&limit=20";
   const times: string[] = [];
-  const sizes: number[] = [];
   while (path !== null) {
     const response: Response = await ask(sandbox, path);
     const page = await response.json();
     assertEquals([page.station, page.total, page.pages], ["oak-valley", 48, 3]);
     assertEquals(response.headers.has("link"), page.next !== null);
-    sizes.push(page.items.length);
     times.push(...page.items.map((item: { time: string }) => item.time));
     path = page.next;
   }
-  assertEquals(sizes, [20, 20, 8]);
   assertEquals([times.at(0), times.at(-1)], ["2025-03-01T00:00:00Z", "2025-03-02T23:00:00Z"]);
   assertEquals(new Set(times).size, 48);
 });

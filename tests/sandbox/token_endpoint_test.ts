@@ -14,10 +14,9 @@ import {
 sandboxTest(
   "the token endpoint responds to a login as section 2.2 of the API document shows",
   { accessTokenSeconds: 600 },
-  async ({ sandbox, clock }) => {
+  async ({ sandbox }) => {
     const { status, headers, body, result } = await send(sandbox, loginBody(sandbox));
     assertEquals(status, 200);
-    assertEquals(Object.keys(body).sort(), ["AuthenticationResult", "ChallengeParameters"]);
     assertEquals(body.ChallengeParameters, {});
     assertEquals(Object.keys(result), [
       "AccessToken",
@@ -30,7 +29,6 @@ sandboxTest(
     assertMatch(String(result.RefreshToken), /^[\w-]{200,}$/);
     assertEquals(headers.get("content-type"), "application/x-vendor-json-1.1");
     assertMatch(headers.get("x-amzn-requestid") ?? "", /^[0-9a-f-]{36}$/);
-    assertEquals(headers.get("date"), new Date(clock.now()).toUTCString());
   },
 );
 

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { configure, type SessionOptions } from "../mod.ts";
 import * as auth from "../mod.ts";
-import { withEnvironment } from "./support/environment.ts";
+import { withEnvironment, withOnly } from "./support/environment.ts";
 import {
   linesOf,
   type Portless,
@@ -20,9 +20,7 @@ async function withDefault(
 ): Promise<void> {
   await using world = portless(given);
   const { exportEnv: _, ...options } = world.options;
-  const names = ["ACCESS_TOKEN", "REFRESH_TOKEN", "AUTH_SESSION", "AUTH_ENV_FILE"];
-  const unset = Object.fromEntries(names.map((name) => [name, undefined]));
-  await withEnvironment({ ...unset, ...variables }, async () => {
+  await withOnly(variables, async () => {
     try {
       configure(options);
       await work(world, options);

@@ -5,7 +5,7 @@
  *
  * All packages are fetched before the first test starts: see `support/packages.ts`.
  */
-import { changedTests } from "./support/changed_tests.ts";
+import { changedTests } from "./changed_tests.ts";
 import { preparePackages } from "./support/packages.ts";
 
 const FLAGS = ["--lock=tests/deno.lock", "--parallel", "--quiet", "--no-check", "--seed=1"];

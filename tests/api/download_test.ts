@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import type { ApiError, Download, DownloadOptions } from "../../mod.ts";
 import { shownBy } from "../support/canaries.ts";
 import { inFolder, namesIn } from "../support/child_deno.ts";
-import { serveLocal } from "../support/local_server.ts";
+import { readText, serveLocal, serveRaw } from "../support/local_server.ts";
 import { type Portless, rejection, signedIn } from "../support/portless.ts";
-import { rawAnswer, serveRaw, writeAll } from "../support/raw_http.ts";
 import { signedInAt } from "./on_port.ts";
 
 /** 60 bytes, of which no two are the same. */
@@ -138,11 +137,12 @@ test("download() survives dropped connections and expired tokens", {
 Deno.test("download() survives a connection that is closed", async () => {
   let count = 0;
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\netag: "1"\r\n\r\n';
-  const rest = rawAnswer(206, "56789", { etag: '"1"', "content-range": "bytes 5-9/10" });
+  const rest = 'HTTP/1.1 206 Partial\r\netag: "1"\r\ncontent-range: bytes 5-9/10\r\n' +
+    "content-length: 5\r\nconnection: close\r\n\r\n56789";
   await using server = serveRaw(async (connection) => {
-    await connection.read(new Uint8Array(10_000));
-    const text = count++ === 0 ? `${head}01234` : rest.replace("206 Canned", "206 Partial");
-    await writeAll(connection, new TextEncoder().encode(text));
+    await readText(connection);
+    const text = count++ === 0 ? `${head}01234` : rest;
+    await connection.write(new TextEncoder().encode(text));
   });
   assertEquals([await savedFrom(server.origin), count], ["0123456789", 2]);
 });
@@ -331,14 +331,16 @@ test("download() ends at once when its signal aborts, and the next call resumes 
   assertWhole(world);
 });
 
-Deno.test("download() decodes a gzip response, although it asked for no encoding", async () => {
-  const gzip = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
-  const rows = await new Response(gzip).bytes();
-  await using server = serveLocal(() =>
-    new Response(rows, { headers: { "content-encoding": "GZIP" } })
-  );
-  assertEquals(await savedFrom(server.origin), "rows");
-});
+for (const [encoding, format] of [["GZIP", "gzip"], ["br", "brotli"]] as const) {
+  Deno.test(`download() decodes a response with content-encoding ${encoding}, although it asked for none`, async () => {
+    const body = new Blob(["rows"]).stream().pipeThrough(new CompressionStream(format));
+    const rows = await new Response(body).bytes();
+    await using server = serveLocal(() =>
+      new Response(rows, { headers: { "content-encoding": encoding } })
+    );
+    assertEquals(await savedFrom(server.origin), "rows");
+  });
+}
 
 test("download() refuses a response with an unknown content-encoding", {
   headers: { "content-encoding": "zstd" },
@@ -390,6 +392,13 @@ test(
     assertMatch(message, /the disk is full/);
   },
 );
+
+test("the error of download() without a permission names the flag", {}, async ({ get }) => {
+  using _ = failing(Deno.FsFile.prototype, "syncData", new Deno.errors.NotCapable());
+  const { code, message } = await rejection(get());
+  assertEquals(code, "PERMISSION");
+  assertMatch(message, /--allow-\S+ is missing/);
+});
 
 test("download() replaces a file on a disk that refuses chmod", {}, async (world) => {
   Deno.writeTextFileSync(world.file, "old");

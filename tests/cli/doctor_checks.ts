@@ -3,9 +3,8 @@ import { assertEquals } from "@std/assert";
 import type { Diagnosis, LoginOptions } from "../../mod.ts";
 import { assertHides } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { withEnvironment } from "../support/environment.ts";
+import { withOnly } from "../support/environment.ts";
 import { type TestOptions, testSession } from "../support/portless.ts";
-import { NO_VARIABLES } from "./own_process.ts";
 
 /** A response of a reachable provider or API with the same time. */
 const reachable = (): Response =>
@@ -18,7 +17,7 @@ export async function diagnosisOf(
   login?: LoginOptions,
 ): Promise<Diagnosis> {
   const { fetch } = cannedFetch(reachable);
-  return await withEnvironment({ ...NO_VARIABLES, ...variables }, async () => {
+  return await withOnly(variables, async () => {
     const session = testSession({ fetch, envFile: false, ...options });
     if (login) await session.login(login);
     const diagnosis = await session.doctor();

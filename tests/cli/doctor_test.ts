@@ -8,14 +8,13 @@ import { canaries, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { type Canned, cannedFetch } from "../support/canned_fetch.ts";
 import { inFolder, MOD_PATH, namesIn, runScript } from "../support/child_deno.ts";
 import { mounted, noMounts } from "../support/disks.ts";
-import { withEnvironment } from "../support/environment.ts";
+import { withOnly } from "../support/environment.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { serveLocal } from "../support/local_server.ts";
 import { testNeeding } from "../support/needs.ts";
 import { portless, signedIn, type TestOptions } from "../support/portless.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
 import { checkOf, diagnosisOf } from "./doctor_checks.ts";
-import { NO_VARIABLES } from "./own_process.ts";
 
 Deno.test("doctor() reports ok on a working setup, and changes nothing", async () => {
   using _ = heldTimeouts();
@@ -29,7 +28,7 @@ Deno.test("doctor() reports ok on a working setup, and changes nothing", async (
     environment: Deno.env.toObject(),
     status: { ...session.status(), asOf: undefined },
   });
-  await withEnvironment(NO_VARIABLES, async () => {
+  await withOnly({}, async () => {
     const before = look();
     const diagnosis = await session.doctor();
     assertEquals(look(), before);

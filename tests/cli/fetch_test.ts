@@ -4,10 +4,9 @@ import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import type { CommandOptions } from "../support/cli_world.ts";
 import { makePipe } from "../support/disks.ts";
 import { REFUSING } from "../support/free_port.ts";
-import { serveLocal } from "../support/local_server.ts";
+import { record, serveLocal } from "../support/local_server.ts";
 import { type Lack, NO_SHELL, NO_SIGNALS } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
-import { record } from "../support/raw_http.ts";
 import { until } from "../support/until.ts";
 import { commandTest, type CommandWorld } from "./own_process.ts";
 

@@ -5,17 +5,12 @@ import { answerTo } from "../../src/cli/run.ts";
 import type { StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import type { ChildResult } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import { withEnvironment } from "../support/environment.ts";
+import { withOnly } from "../support/environment.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { type Lack, needing } from "../support/needs.ts";
 
 /** URL of the program's entry point, from which some commands derive their output. */
 export const ENTRY: string = import.meta.resolve("../../src/cli.ts");
-
-/** Removes all variables of this machine from an environment. */
-export const NO_VARIABLES: Record<string, undefined> = Object.fromEntries(
-  Object.keys(Deno.env.toObject()).map((name) => [name, undefined]),
-);
 
 /** Returns the result of a command, or throws its error. */
 export function answerOf(...args: string[]): Promise<Answer> {
@@ -71,8 +66,7 @@ async function resultOf(
   Reflect.deleteProperty(globalThis, Symbol.for("platform-auth default session 0"));
   using _ = heldTimeouts();
   try {
-    const variables = { ...NO_VARIABLES, ...childEnvironment(env) };
-    const code = await withEnvironment(variables, () => runCli(args));
+    const code = await withOnly(childEnvironment(env), () => runCli(args));
     return { code, stdout, stderr };
   } finally {
     Object.assign(Deno, { stdin: realStdin, stdout: realStdout, stderr: realStderr });

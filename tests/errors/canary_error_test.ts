@@ -11,7 +11,7 @@ import {
 } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { inFolder } from "../support/child_deno.ts";
-import { withLog } from "../support/kept_log.ts";
+import { withLog } from "./kept_log.ts";
 
 const { AuthError, createSession } = module;
 

@@ -3,7 +3,7 @@ import * as module from "../../mod.ts";
 import { assertHides, canaries, issued, SETTINGS, tokenLines } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
-import { withLog } from "../support/kept_log.ts";
+import { withLog } from "./kept_log.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 
 const { createSession } = module;

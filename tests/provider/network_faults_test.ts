@@ -3,11 +3,11 @@ import { AuthError, createSession, ProviderError, type Session } from "../../mod
 import { type Failure, type SandboxOptions, startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder } from "../support/child_deno.ts";
 import { Clock } from "../support/clock.ts";
-import { type Fault, startFaultProxy } from "../support/fault_proxy.ts";
+import { type Fault, startFaultProxy } from "./fault_proxy.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { until } from "../support/until.ts";
-import "../support/sandbox_key.ts";
+import "../support/quick_signatures.ts";
 
 /**
  * The outcome of an operation: a state or a code, and the number of requests, or of attempts if
@@ -122,8 +122,7 @@ async function meet(
   work: (session: Session) => Promise<unknown>,
 ): Promise<[seen: Seen, state: string, canRefresh: boolean]> {
   await using sandbox = await startSandbox(options);
-  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
-  await using proxy = await startFaultProxy({ target });
+  await using proxy = await startFaultProxy(sandbox.authUrl);
   return await inFolder(async (folder) => {
     const envFile = `${folder}/.env`;
     const clock = new Clock();

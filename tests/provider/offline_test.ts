@@ -3,7 +3,7 @@ import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert"
 import { cpSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SETTINGS } from "../support/canned_session.ts";
+import { SETTINGS } from "../support/canaries.ts";
 import { inFolder, MOD_PATH, neededVariables, outputOf, runScript } from "../support/child_deno.ts";
 import { lackOf, missingOnWindows, testNeeding } from "../support/needs.ts";
 import { saysReady } from "../support/text_lines.ts";

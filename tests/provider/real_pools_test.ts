@@ -2,8 +2,8 @@
 import { assertEquals, assertNotMatch, assertRejects } from "@std/assert";
 import { AuthError, createSession } from "../../mod.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
-import { cannedSession, SETTINGS } from "../support/canned_session.ts";
-import { cannedFetch } from "../support/canned_fetch.ts";
+import { SETTINGS } from "../support/canaries.ts";
+import { cannedFetch, cannedSession } from "../support/canned_fetch.ts";
 import { linesOf, rejection, signedIn } from "../support/portless.ts";
 
 Deno.test("a session ends at the next refresh after its device is removed, and login() starts a new one", async () => {

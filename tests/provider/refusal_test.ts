@@ -1,8 +1,7 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertRejects } from "@std/assert";
 import { AuthError, ProviderError } from "../../mod.ts";
-import type { Canned } from "../support/canned_fetch.ts";
+import { type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../support/answers.ts";
-import { cannedSession } from "../support/canned_session.ts";
 
 async function loginError(answer: Canned): Promise<AuthError> {
   const { session } = cannedSession({}, answer);

@@ -1,9 +1,8 @@
 /** Responses of the provider that are not refusals: those that a session accepts or rejects. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
-import type { Canned } from "../support/canned_fetch.ts";
+import { type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { jsonAnswer, tokenAnswer, TOKENS } from "../support/answers.ts";
-import { cannedSession } from "../support/canned_session.ts";
 
 const token = { AccessToken: "opaque-access-token" };
 const LENIENT: [what: string, body: unknown, canRefresh: boolean][] = [

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ProviderError } from "../../mod.ts";
 import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 import { signedIn } from "../support/portless.ts";
-import { publicSession } from "../support/canned_session.ts";
+import { cannedSession } from "../support/canned_fetch.ts";
 
 const MINUTE = 60_000;
 
@@ -17,7 +17,7 @@ async function throttled(work: Promise<unknown>): Promise<ProviderError> {
 }
 
 Deno.test("200 calls send one request while the provider asks to wait", async () => {
-  const { session, asked, time } = publicSession({}, tokenAnswer(), asksToWait(600), tokenAnswer());
+  const { session, asked, time } = cannedSession({}, tokenAnswer(), asksToWait(600), tokenAnswer());
   await session.login();
   await time.sleep(31 * MINUTE);
   for (let call = 0; call < 200; call++) await throttled(session.accessToken());
@@ -36,7 +36,7 @@ Deno.test("login() sends no password during the wait that the provider asked for
     "retry-after": "600",
   });
   for (const answer of [asksToWait(600), asksToWait(600, 503), quota]) {
-    const { session, asked, time } = publicSession({}, answer, tokenAnswer());
+    const { session, asked, time } = cannedSession({}, answer, tokenAnswer());
     await assertRejects(() => session.login(), ProviderError);
     const { message } = await throttled(session.login({ force: true }));
     assertMatch(message, /^Cannot log in: .*asks you to wait 600 seconds; .*try again/);
@@ -47,7 +47,7 @@ Deno.test("login() sends no password during the wait that the provider asked for
 });
 
 Deno.test("a Retry-After delays no call for more than 15 minutes", async () => {
-  const { session, asked, time } = publicSession({}, asksToWait(86_400), tokenAnswer());
+  const { session, asked, time } = cannedSession({}, asksToWait(86_400), tokenAnswer());
   assertEquals((await throttled(session.login())).retryAfterSeconds, 86_400);
   await time.sleep(15 * MINUTE - 1_000);
   assertEquals((await throttled(session.login())).retryAfterSeconds, 1);

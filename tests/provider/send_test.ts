@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { answerTo, type Canned } from "../support/canned_fetch.ts";
+import { answerTo, type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
-import { publicSession } from "../support/canned_session.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
-import { startFaultProxy } from "../support/fault_proxy.ts";
+import { startFaultProxy } from "./fault_proxy.ts";
 
 async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
   return await assertRejects(() => work, ProviderError);
@@ -28,7 +27,7 @@ function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
 
 Deno.test("login() waits for a response, but refresh() sends a second request after 60% of its time limit", async () => {
   using timeouts = heldTimeouts();
-  const { session, asked } = publicSession(
+  const { session, asked } = cannedSession(
     { timeoutMs: 10_000 },
     late(8_000, tokenAnswer(), timeouts),
     late(6_000, never, timeouts),
@@ -46,7 +45,7 @@ Deno.test("login() sends nothing more if it is aborted between two attempts", as
     leaving.abort(reason);
     return Promise.resolve();
   };
-  const { session, asked } = publicSession({ sleep }, new Response("", { status: 500 }));
+  const { session, asked } = cannedSession({ sleep }, new Response("", { status: 500 }));
   assertEquals(await assertRejects(() => session.login({ signal: leaving.signal })), reason);
   assertEquals([asked.length, session.status().state], [1, "none"]);
 });
@@ -60,22 +59,21 @@ Deno.test("aborting login() aborts its request", async () => {
     queueMicrotask(() => leaving.abort());
     return new Promise(() => {});
   };
-  const { session } = publicSession({ fetch }, never);
+  const { session } = cannedSession({ fetch }, never);
   await assertRejects(() => session.login({ signal: leaving.signal }));
   assertEquals(sent?.aborted, true);
 });
 
 Deno.test("login() sends the password only once if a reused connection breaks", async () => {
   await using sandbox = await startSandbox();
-  const target = { hostname: "127.0.0.1", port: Number(new URL(sandbox.authUrl).port) };
-  await using proxy = await startFaultProxy({ target, keepAlive: true });
+  await using proxy = await startFaultProxy(sandbox.authUrl, true);
   const { sleep } = new Clock();
   const { envFile: _, ...settings } = sandbox.settings;
   const session = createSession({ ...settings, authUrl: proxy.url, sleep });
   await session.login();
   for (const fault of ["resetAfterRequest", "closeAfterRequest", "closeMidAnswer"] as const) {
     const before = { ...proxy.counts };
-    proxy.plan(fault);
+    proxy.plan([fault]);
     const error = await failureOf(session.login({ force: true }));
     assertEquals([error.code, error.attempts], ["UNREACHABLE", 1], fault);
     assertEquals(proxy.counts.requests - before.requests, 1, fault);
@@ -88,7 +86,7 @@ Deno.test("login() waits longer after each attempt, and stops before its time li
   using _ = heldTimeouts();
   const rows = [[30_000, [500, 1_000, 2_000]], [1_000, [500]]] as const;
   for (const [timeoutMs, limits] of rows) {
-    const { session, time } = publicSession({ timeoutMs }, () => {
+    const { session, time } = cannedSession({ timeoutMs }, () => {
       time.advance(0.4);
       return new Response("", { status: 429 });
     });

@@ -3,7 +3,7 @@ import { redisStore } from "../../src/redis/mod.ts";
 import { REFUSING } from "../support/free_port.ts";
 import { heldTimeouts } from "../support/held_timeouts.ts";
 import { rejection } from "../support/portless.ts";
-import { serveRaw } from "../support/raw_http.ts";
+import { serveRaw } from "../support/local_server.ts";
 import { patient, RECORD, redisTest } from "./in_redis.ts";
 
 const KEY = new Uint8Array(32).toBase64();
@@ -61,6 +61,7 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     limited,
     /the password/,
   ],
+  ["requires a password", "CONFIG SET requirepass Right-Word-1", same, /the password/],
   ["has no such database", "PING", (url) => `${url}99`, /the number after the port/],
 ];
 for (const [what, line, address, fix] of PERMANENT) {

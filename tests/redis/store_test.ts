@@ -94,9 +94,9 @@ function losing(port: number, kind: string, loses: () => boolean) {
     return isLost;
   });
   return {
-    store: redisStore(`redis://127.0.0.1:${wire.port}/0`, LONG),
-    [Symbol.dispose]() {
-      wire[Symbol.dispose]();
+    store: redisStore(wire.url, LONG),
+    async [Symbol.asyncDispose]() {
+      await wire[Symbol.asyncDispose]();
       timeouts[Symbol.dispose]();
     },
   };
@@ -104,7 +104,7 @@ function losing(port: number, kind: string, loses: () => boolean) {
 
 redisTest("a lock is released if the reply to its request is lost", async (server) => {
   const end = new AbortController();
-  using deaf = losing(server.port, DONE, () => {
+  await using deaf = losing(server.port, DONE, () => {
     end.abort();
     return true;
   });
@@ -117,7 +117,7 @@ redisTest(
   async (server, open) => {
     const end = new AbortController();
     let replies = 0;
-    using deaf = losing(server.port, DONE, () => {
+    await using deaf = losing(server.port, DONE, () => {
       end.abort();
       return ++replies % 2 === 1;
     });
@@ -134,7 +134,7 @@ redisTest(
     for (const [wasLost, code] of [[true, undefined], [false, "STORE_UNREACHABLE"]] as const) {
       const end = new AbortController();
       const replies = [wasLost, !wasLost].values();
-      using deaf = losing(server.port, REFUSED, () => {
+      await using deaf = losing(server.port, REFUSED, () => {
         const { done, value = true } = replies.next();
         if (done) end.abort();
         return value;

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createSandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/mod.ts";
-import "../support/sandbox_key.ts";
+import "../support/quick_signatures.ts";
 
 const REFUSED: [Record<string, unknown>, string][] = [
   [{ accessTokenSecond: 5 }, 'there is no option "accessTokenSecond"; use accessTokenSeconds, '],

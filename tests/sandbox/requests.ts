@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { Clock } from "../support/clock.ts";
-import "../support/sandbox_key.ts";
+import "../support/quick_signatures.ts";
 import {
   createSandbox,
   type NewUser,

@@ -244,7 +244,7 @@ class World implements AsyncDisposable {
   async #answer(request: Request): Promise<Response> {
     this.#requestsInProgress++;
     try {
-      return await this.#portless.options.fetch?.(request) ?? jsonAnswer({}, 500);
+      return await this.#portless.options.fetch(request);
     } finally {
       this.#requestsInProgress--;
       this.#activity++;

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
+import { bareSession, writeLines } from "../support/bare_session.ts";
+import { withOnly } from "../support/environment.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";

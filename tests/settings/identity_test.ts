@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { SessionOptions } from "../../mod.ts";
 import { Configuration } from "../../src/session/configuration.ts";
-import { withOnly } from "../support/bare_session.ts";
+import { withOnly } from "../support/environment.ts";
 
 const WHOLE = { authUrl: "https://provider.example", username: "ada" };
 const STORE = { ...WHOLE, store: "redis://127.0.0.1" };

@@ -4,7 +4,7 @@ import { startSandbox } from "../../src/sandbox/mod.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { ROOT_ONLY, testNeeding } from "../support/needs.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
-import { record } from "../support/raw_http.ts";
+import { record } from "../support/local_server.ts";
 
 /** Prints the results of calls, and whether each error and the last warning name the other user. */
 const SCRIPT = `

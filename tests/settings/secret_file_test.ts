@@ -1,6 +1,7 @@
 /** A secret in a file: `PASSWORD_FILE` and the like contain the path of a file with the value. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
+import { bareSession, writeLines } from "../support/bare_session.ts";
+import { withOnly } from "../support/environment.ts";
 import { inFolder, MOD_PATH, runScript } from "../support/child_deno.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";

@@ -1,7 +1,8 @@
 /** The source of each setting, the precedence of sources, and the error for an invalid value. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createSession, type SessionOptions } from "../../mod.ts";
-import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
+import { bareSession, writeLines } from "../support/bare_session.ts";
+import { withOnly } from "../support/environment.ts";
 import { portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 
@@ -117,6 +118,7 @@ const invalid: [SessionOptions, RegExp][] = [
   [{ username: "secret-word\u001b[2J" }, /USERNAME/],
   [{ clientId: "two words" }, /APP_CLIENT_ID/],
   [{ portalUrl: "javascript:alert('secret-word')" }, /PORTAL_URL.*must be an https: address/],
+  [{ portalUrl: "http://portal.example" }, /PORTAL_URL.*must be an https: address/],
   [{ provider: "other" as "aws" }, /AUTH_PROVIDER/],
   [{ provider: { ...WORDS, targetHeader: "X Target" } }, /AUTH_PROVIDER.*targetHeader/],
   [{ refreshSecretHash: "maybe" as "auto" }, /AUTH_REFRESH_SECRET_HASH/],

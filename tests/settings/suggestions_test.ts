@@ -1,7 +1,8 @@
 /** Suggestions of doctor() for a missing or misspelled setting. */
 import { assert, assertEquals } from "@std/assert";
 import type { Session } from "../../mod.ts";
-import { bareSession, withOnly, writeLines } from "../support/bare_session.ts";
+import { bareSession, writeLines } from "../support/bare_session.ts";
+import { withOnly } from "../support/environment.ts";
 import { type Portless, portless, rejection } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
 

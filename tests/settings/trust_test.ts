@@ -8,7 +8,7 @@ import { testNeeding } from "../support/needs.ts";
 import { linesOf } from "../support/portless.ts";
 import { NO_REDIS, startRedis } from "../support/redis_server.ts";
 import { variablesOf, writeEnv } from "../support/sandbox_env.ts";
-import { record } from "../support/raw_http.ts";
+import { record } from "../support/local_server.ts";
 
 type Variables = Record<string, string>;
 

@@ -4,7 +4,7 @@
  */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "./needs.ts";
-import "./sandbox_key.ts";
+import "./quick_signatures.ts";
 
 /** A page and what went wrong in it. */
 export interface WatchedPage {

@@ -108,7 +108,7 @@ function textOf(value: unknown): string {
 }
 
 /** Settings with the canaries. */
-export const SETTINGS: SessionOptions = {
+export const SETTINGS = {
   authUrl: "https://provider.example",
   clientId: "example-client",
   clientSecret: canaries.clientSecret,
@@ -116,7 +116,7 @@ export const SETTINGS: SessionOptions = {
   username: "ada",
   password: canaries.password,
   apiBaseUrl: "https://api.example",
-};
+} satisfies SessionOptions;
 
 /** A response of the provider with the canary tokens. */
 export function issued(): Response {

@@ -1,4 +1,7 @@
-/** A `fetch` that returns prepared responses and records the requests. */
+/** A `fetch`, and sessions with it, that returns prepared responses and records the requests. */
+import { createSession, type SessionOptions } from "../../mod.ts";
+import { SETTINGS } from "./canaries.ts";
+import { Clock } from "./clock.ts";
 
 /** A request that the client sent. */
 export interface Asked {
@@ -39,4 +42,12 @@ export function cannedFetch(...answers: [Canned, ...Canned[]]): CannedFetch {
 /** The canned response to a request. */
 export async function answerTo(asked: Asked, answer: Canned): Promise<Response> {
   return typeof answer === "function" ? await answer(asked) : answer.clone();
+}
+
+/** A session whose provider returns these responses, on a clock that does not move by itself. */
+export function cannedSession(options: SessionOptions, ...answers: [Canned, ...Canned[]]) {
+  const time = new Clock();
+  const { asked, fetch } = cannedFetch(...answers);
+  const session = createSession({ ...SETTINGS, ...time.options, fetch, ...options });
+  return { session, asked, time };
 }

@@ -1,18 +1,10 @@
 /** Runs scripts in separate Deno processes, which do not inherit the environment of this one. */
-import { fileURLToPath } from "node:url";
 
 /** Address of the module's entry point. */
 export const MOD_URL: string = import.meta.resolve("../../mod.ts");
 
 /** The entry point's path as a script imports it: on Windows, a slash precedes the drive. */
 export const MOD_PATH: string = decodeURIComponent(new URL(MOD_URL).pathname);
-
-/** The flags with which a child imports the released files, if this process does. */
-export const IMPORT_FLAGS: readonly string[] = MOD_URL.endsWith("/dist/mod.js")
-  ? [
-    `--import-map=${fileURLToPath(new URL("../project/release/import_map.json", import.meta.url))}`,
-  ]
-  : [];
 
 export interface ChildResult {
   readonly code: number;
@@ -63,6 +55,13 @@ export async function outputOf(
   return decoded(await new Deno.Command(program, { stdin: "null", ...options }).output());
 }
 
+/** Runs a program without input. @returns Its output. @throws {Error} If it fails. */
+export async function mustRun(program: string, options: Deno.CommandOptions): Promise<string> {
+  const { code, stdout, stderr } = await outputOf(program, options);
+  if (code !== 0) throw new Error(`${program} failed (${code}): ${stderr}`);
+  return stdout;
+}
+
 /** The result of a process with its output as text. */
 export function decoded({ code, stdout, stderr }: Deno.CommandOutput): ChildResult {
   const decoder = new TextDecoder();
@@ -83,18 +82,6 @@ export async function runScript(script: string, options: ChildOptions): Promise<
   });
   await Deno.remove(`${cwd}/${name}`);
   return result;
-}
-
-/** Starts `script.ts` in this folder, with all permissions. */
-export function startScript(cwd: string): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-check", "-A", "script.ts"],
-    cwd,
-    clearEnv: true,
-    env: { ...neededVariables(), NO_PROXY: "127.0.0.1", NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-  }).spawn();
 }
 
 /** Works in a temporary folder outside any project, which is then removed. */

@@ -5,7 +5,7 @@ import { createSession } from "../../mod.ts";
 import { type Sandbox, startSandbox, type StartSandboxOptions } from "../../src/sandbox/mod.ts";
 import { type ChildResult, decoded, inFolder, neededVariables } from "./child_deno.ts";
 import { COMMAND_FLAGS, filledIn } from "./documented_flags.ts";
-import "./sandbox_key.ts";
+import "./quick_signatures.ts";
 import { variablesOf, writeEnv } from "./sandbox_env.ts";
 
 /** Path of the command line's entry point. */

@@ -52,6 +52,10 @@ export function filledIn(
 }
 
 /** The content of `deno.json`, whose comments are on separate lines. */
-export function denoConfig(): { version: string; tasks: Record<string, string> } {
+export function denoConfig(): {
+  version: string;
+  exports: Record<string, string>;
+  tasks: Record<string, string>;
+} {
   return JSON.parse(documentText("deno.json").replaceAll(/^\s*\/\/.*$/gm, ""));
 }

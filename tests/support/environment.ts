@@ -45,3 +45,12 @@ export async function withEnvironment<T>(
     Reflect.set(Deno, "Command", Command);
   }
 }
+
+/** Runs `work` with these variables and no others. */
+export function withOnly<T>(
+  given: Record<string, string | undefined>,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const unset = Object.keys(Deno.env.toObject()).map((name) => [name, undefined]);
+  return withEnvironment({ ...Object.fromEntries(unset), ...given }, work);
+}

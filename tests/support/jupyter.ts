@@ -1,11 +1,10 @@
 /** Debian's classic Jupyter and JupyterLab with a Deno kernel, in a temporary home folder. */
 
-import { outputOf } from "./child_deno.ts";
-import { commandPath, isFile, type Lack, notInstalled } from "./needs.ts";
-import { settlesWithin } from "./settles_within.ts";
+import { mustRun } from "./child_deno.ts";
+import { commandPath, type Lack, notInstalled } from "./needs.ts";
+import { until } from "./until.ts";
 
 const START_ATTEMPTS = 3;
-const START_TIMEOUT_MS = 120_000;
 const END_TIMEOUT_MS = 10_000;
 
 /** A folder for notebooks, and the environment in which Jupyter finds only a Deno kernel. */
@@ -33,7 +32,7 @@ export async function jupyterHome(): Promise<JupyterHome> {
     await Deno.mkdir(folder);
     const env = { HOME: home, DENO_DIR: await denoFolder(), NO_COLOR: "1" };
     // `deno jupyter --install` uses the home folder and ignores Jupyter's variables.
-    await output(Deno.execPath(), ["jupyter", "--install"], { env });
+    await mustRun(Deno.execPath(), { args: ["jupyter", "--install"], env });
     return { folder, env, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
@@ -66,9 +65,9 @@ export async function startServer(
   }).spawn();
   const end = async () => {
     child.kill("SIGTERM");
-    if (await settlesWithin(child.status, END_TIMEOUT_MS)) return;
-    child.kill("SIGKILL");
+    const timer = setTimeout(() => child.kill("SIGKILL"), END_TIMEOUT_MS);
     await child.status;
+    clearTimeout(timer);
   };
   try {
     return { url: await serverUrl(home, child.pid), [Symbol.asyncDispose]: end };
@@ -88,7 +87,7 @@ export async function nbconvert(
   const env = { ...home.env, ...variables };
   for (let attempt = 1;; attempt++) {
     try {
-      await output("jupyter-nbconvert", [...options, name], { env, cwd: home.folder });
+      await mustRun("jupyter-nbconvert", { args: [...options, name], env, cwd: home.folder });
       return;
     } catch (error) {
       // Another program may take a port between Jupyter's choice and the kernel's start.
@@ -98,46 +97,30 @@ export async function nbconvert(
 }
 
 async function denoFolder(): Promise<string> {
-  const { denoDir } = JSON.parse(await output(Deno.execPath(), ["info", "--json"], {}));
+  const { denoDir } = JSON.parse(await mustRun(Deno.execPath(), { args: ["info", "--json"] }));
   return String(denoDir);
 }
 
-/** Reads the address from the file that the server writes. */
+/** Reads the address from the file that the server writes, and waits until it responds. */
 async function serverUrl(home: JupyterHome, pid: number): Promise<string> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  while (performance.now() < deadline) {
-    for (const folder of [".local/share/jupyter/runtime", "Library/Jupyter/runtime"]) {
-      for (const kind of ["nbserver", "jpserver"]) {
-        const path = `${home.env.HOME}/${folder}/${kind}-${pid}.json`;
-        const url = isFile(path) ? urlIn(await Deno.readTextFile(path)) : undefined;
-        if (url && await answers(`${url}api`)) return url;
-      }
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`Jupyter did not start within ${START_TIMEOUT_MS} ms`);
+  const paths = [".local/share/jupyter/runtime", "Library/Jupyter/runtime"].flatMap((folder) =>
+    ["nbserver", "jpserver"].map((kind) => `${home.env.HOME}/${folder}/${kind}-${pid}.json`)
+  );
+  let url: string | undefined;
+  await until(async () => {
+    url = paths.map(urlIn).find((found) => found !== undefined);
+    if (url === undefined) return false;
+    const response = await fetch(`${url}api`).catch(() => undefined);
+    await response?.body?.cancel();
+    return response?.ok ?? false;
+  });
+  return url ?? "";
 }
 
-function urlIn(text: string): string | undefined {
+function urlIn(path: string): string | undefined {
   try {
-    return String(JSON.parse(text).url);
+    return String(JSON.parse(Deno.readTextFileSync(path)).url);
   } catch {
-    return undefined; // half written
+    return undefined; // absent or half written
   }
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(url);
-    await response.body?.cancel();
-    return response.ok;
-  } catch {
-    return false;
-  }
-}
-
-async function output(command: string, args: string[], options: Deno.CommandOptions) {
-  const { code, stdout, stderr } = await outputOf(command, { args, ...options });
-  if (code !== 0) throw new Error(`${command} failed (${code}): ${stderr}`);
-  return stdout;
 }

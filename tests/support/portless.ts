@@ -1,7 +1,6 @@
 import { Clock } from "./clock.ts";
 import { isFile } from "./needs.ts";
 import "./quick_signatures.ts";
-import "./sandbox_key.ts";
 import { createSession, type Session, type SessionOptions } from "../../mod.ts";
 import { AccountSession } from "../../src/session.ts";
 import type { World } from "../../src/platform/world.ts";
@@ -54,7 +53,7 @@ export interface Portless extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly clock: Clock;
   readonly session: Session;
-  readonly options: SessionOptions;
+  readonly options: SessionOptions & { fetch: typeof fetch };
   /** The requests to the token endpoint. */
   readonly sent: readonly Sent[];
   /** The requests to the API: their URLs and authorization headers. */
@@ -106,12 +105,10 @@ export function portless(given: PortlessOptions = {}): Portless {
 
   const { envFile, ...settings } = sandbox.settings;
   const { timeout, random, ...more } = given.session ?? {};
-  const options: SessionOptions = {
+  const options: Portless["options"] = {
     ...settings,
     envFile: given.file ? envFile : false,
-    now: clock.now,
-    monotonic: clock.monotonic,
-    sleep: clock.sleep,
+    ...clock.options,
     fetch: async (input, init) => {
       const request = new Request(input, init);
       const { origin } = new URL(request.url);

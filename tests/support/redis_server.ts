@@ -1,7 +1,8 @@
 /** A real Redis server on loopback, in a separate folder. */
-import { saysReady } from "./text_lines.ts";
 import { onFreePort } from "./free_port.ts";
+import { readText, serveRaw } from "./local_server.ts";
 import { commandPath, type Lack, missingOnWindows, notInstalled } from "./needs.ts";
+import { saysReady } from "./text_lines.ts";
 
 const SERVER = commandPath("redis-server", "valkey-server");
 
@@ -81,13 +82,12 @@ export async function startRedis(
 async function tell(port: number, line: string): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(`${line}\r\n`));
-  const answer = new Uint8Array(65_536);
-  return new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
+  return await readText(connection);
 }
 
 /** The traffic between clients and a server. */
-export interface Wire extends Disposable {
-  readonly port: number;
+export interface Wire extends AsyncDisposable {
+  readonly url: string;
   readonly heard: () => string;
 }
 
@@ -95,27 +95,23 @@ export interface Wire extends Disposable {
  * A wiretap: forwards its clients to the server, and records the traffic.
  * @param loses Whether a reply of the server does not reach the client.
  */
-export function listenIn(to: number, loses: (reply: string) => boolean = () => false): Wire {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const chunks: Uint8Array[] = [];
+export function listenIn(port: number, loses: (reply: string) => boolean = () => false): Wire {
+  let heard = "";
+  const decoder = new TextDecoder();
   const keep = (isLost: (text: string) => boolean) =>
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        chunks.push(chunk.slice());
-        if (!isLost(new TextDecoder().decode(chunk))) controller.enqueue(chunk);
+        const text = decoder.decode(chunk);
+        heard += text;
+        if (!isLost(text)) controller.enqueue(chunk);
       },
     });
-  (async () => {
-    for await (const client of listener) {
-      const server = await Deno.connect({ hostname: "127.0.0.1", port: to });
-      client.readable.pipeThrough(keep(() => false)).pipeTo(server.writable).catch(() => {});
-      server.readable.pipeThrough(keep(loses)).pipeTo(client.writable).catch(() => {});
-    }
-  })();
-  const decoder = new TextDecoder();
-  return {
-    port: listener.addr.port,
-    heard: () => chunks.map((chunk) => decoder.decode(chunk)).join(""),
-    [Symbol.dispose]: () => listener.close(),
-  };
+  const wire = serveRaw(async (client) => {
+    const server = await Deno.connect({ hostname: "127.0.0.1", port });
+    await Promise.all([
+      client.readable.pipeThrough(keep(() => false)).pipeTo(server.writable),
+      server.readable.pipeThrough(keep(loses)).pipeTo(client.writable),
+    ]);
+  });
+  return { ...wire, url: `redis://${wire.host}/0`, heard: () => heard };
 }

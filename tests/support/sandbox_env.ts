@@ -1,7 +1,7 @@
 /** The settings of a sandbox as a user keeps them, in a `.env` or in the environment. */
 import type { SandboxSettings } from "../../src/sandbox/mod.ts";
 import { MOD_URL } from "./child_deno.ts";
-import "./sandbox_key.ts";
+import "./quick_signatures.ts";
 
 /** The settings by the name of their environment variable. */
 export function variablesOf(settings: SandboxSettings): Record<string, string> {

@@ -26,15 +26,12 @@ export async function saysReady(
   words: string,
   server: string,
 ): Promise<{ drained: Promise<void> }> {
-  const ready = Promise.withResolvers<void>();
-  const drained = stream.pipeThrough(new TextLineStream()).pipeTo(
-    new WritableStream({
-      write(line) {
-        if (line.includes(words)) ready.resolve();
-      },
-    }),
-  );
-  drained.then(() => ready.reject(new Error(`${server} does not start`)));
-  await ready.promise;
-  return { drained };
+  const lines = stream.pipeThrough(new TextLineStream());
+  let isReady = false;
+  for await (const line of lines.values({ preventCancel: true })) {
+    isReady = line.includes(words);
+    if (isReady) break;
+  }
+  if (!isReady) throw new Error(`${server} does not start`);
+  return { drained: lines.pipeTo(new WritableStream()) };
 }

@@ -1,7 +1,7 @@
 /** A forward proxy, and certificates of a CA that no computer trusts. */
-import { outputOf } from "./child_deno.ts";
+import { mustRun } from "./child_deno.ts";
 import { type Lack, lackOf, missingOnWindows } from "./needs.ts";
-import { bytesOf, parseRaw, readRequest, serveRaw, writeAll } from "./raw_http.ts";
+import { type LocalServer, readText, serveRaw } from "./local_server.ts";
 
 /** The missing requirement for making certificates, if any. */
 export const NO_OPENSSL: Lack | undefined = missingOnWindows("Windows has no openssl") ??
@@ -11,10 +11,7 @@ export const NO_OPENSSL: Lack | undefined = missingOnWindows("Windows has no ope
 export async function makeCertificates(
   folder: string,
 ): Promise<{ ca: string; cert: string; key: string }> {
-  const run = async (...args: string[]) => {
-    const { code, stderr } = await outputOf("openssl", { args, cwd: folder });
-    if (code !== 0) throw new Error(stderr);
-  };
+  const run = (...args: string[]) => mustRun("openssl", { args, cwd: folder });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const authority = ["-x509", "-days", "2", "-subj", "/CN=Example Company CA"];
   await run("req", ...authority, ...curve, "-keyout", "ca.key", "-out", "ca.pem");
@@ -30,28 +27,20 @@ export async function makeCertificates(
   };
 }
 
-export interface Proxy extends AsyncDisposable {
-  readonly url: string;
-  /** Host and port of each tunnel. */
-  readonly targets: string[];
-}
-
-/** A proxy for `HTTPS_PROXY`, which opens tunnels. */
-export function startProxy(): Proxy {
+/** A proxy for `HTTPS_PROXY`, which opens tunnels. `targets` has the host and port of each. */
+export function startProxy(): LocalServer & { readonly targets: string[] } {
   const targets: string[] = [];
-  const { origin, [Symbol.asyncDispose]: dispose } = serveRaw(async (client) => {
-    const request = await readRequest(bytesOf(client));
-    if (request === null) return;
-    const [, target = ""] = parseRaw(request).requestLine.split(" ");
+  const proxy = serveRaw(async (client) => {
+    const [, target = ""] = (await readText(client)).split(" ");
     targets.push(target);
     const { hostname, port } = new URL(`tcp://${target}`);
     using server = await Deno.connect({ hostname, port: Number(port) });
-    await writeAll(client, new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"));
+    await client.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"));
     const options = { preventClose: true };
     await Promise.race([
       client.readable.pipeTo(server.writable, options),
       server.readable.pipeTo(client.writable, options),
     ]);
   });
-  return { url: origin, targets, [Symbol.asyncDispose]: dispose };
+  return { ...proxy, targets };
 }

@@ -6,7 +6,7 @@ import { statusView } from "../../../src/show/status_view.ts";
 import { HiddenKey } from "../../../src/session/challenges/challenge.ts";
 import { Secret } from "../../../src/platform/secret.ts";
 import { chromiumTest, openPage } from "../../support/browser.ts";
-import { assertReadable } from "../../support/contrast.ts";
+import { assertReadable } from "./contrast.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 9);
 

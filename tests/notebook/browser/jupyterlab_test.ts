@@ -3,7 +3,7 @@ import { startSandbox } from "../../../src/sandbox/mod.ts";
 import { cardHtml } from "../../../src/show/card.ts";
 import { chromiumTest, openPage } from "../../support/browser.ts";
 import { repeatedPart } from "../../support/canaries.ts";
-import { assertReadable } from "../../support/contrast.ts";
+import { assertReadable } from "./contrast.ts";
 import { jupyterHome } from "../../support/jupyter.ts";
 import { linesOf } from "../../support/portless.ts";
 import { importing, settingsEnvironment } from "../../support/sandbox_env.ts";

@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { MOD_URL, runScript } from "../../support/child_deno.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
-import { DOCUMENTS } from "../../support/documented_flags.ts";
-import { examplesIn, SOURCES } from "../../support/examples.ts";
+import { allExamples } from "../../support/examples.ts";
 import { lackOfPrograms } from "../../support/needs.ts";
 import { writeEnv } from "../../support/sandbox_env.ts";
 
@@ -20,7 +19,7 @@ Deno.test("the examples in documents and docstrings run and print what their com
     const { username: USERNAME, password: PASSWORD } = service;
     await writeEnv(folder, { ...variables, USERNAME, PASSWORD }, ".env.service");
     const hasPython = lackOfPrograms("python3") === undefined;
-    const examples = Object.entries(examplesIn([...DOCUMENTS, ...SOURCES]))
+    const examples = allExamples()
       .filter(([, text]) => hasPython || !text.includes('"python3"'));
     assert(examples.length > 30, `${examples.length} examples`);
     for (const [name, text] of examples) {

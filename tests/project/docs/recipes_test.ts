@@ -61,7 +61,7 @@ testNeeding(
         const { stdout, stderr } = await runScript(SCRIPT, {
           cwd,
           flags: ["-A"],
-          env: { HTTPS_PROXY: proxy.url, ...env },
+          env: { HTTPS_PROXY: proxy.origin, ...env },
         });
         assertMatch(stdout + stderr, output);
       }

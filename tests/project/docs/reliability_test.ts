@@ -16,7 +16,7 @@ async function failuresIn(outage: { from: number; to: number }, chance: number):
       const isDown = second() >= outage.from && second() < outage.to;
       const { origin } = new URL(input instanceof Request ? input.url : input);
       if (isDown && origin === sandbox.authUrl) return await refusedConnection();
-      return await (options.fetch ?? fetch)(input, init);
+      return await options.fetch(input, init);
     },
   });
   await session.login();

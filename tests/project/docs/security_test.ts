@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createSession } from "../../../mod.ts";
-import { cannedSession, SETTINGS } from "../../support/canned_session.ts";
-import { cannedFetch } from "../../support/canned_fetch.ts";
+import { SETTINGS } from "../../support/canaries.ts";
+import { cannedFetch, cannedSession } from "../../support/canned_fetch.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../../support/answers.ts";
 
 // Claims of docs/security.md that no other test proves.

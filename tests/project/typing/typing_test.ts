@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { basename } from "node:path";
 import { inFolder, outputOf } from "../../support/child_deno.ts";
-import { DOCUMENTS, documentText } from "../../support/documented_flags.ts";
-import { examplesIn, SOURCES, withUrls } from "../../support/examples.ts";
+import { documentText } from "../../support/documented_flags.ts";
+import { allExamples, withUrls } from "../../support/examples.ts";
 import { listNotebooks } from "../../notebook/kernel/run_notebooks.ts";
 import { codeCells, readNotebook } from "../../notebook/kernel/notebook.ts";
 
@@ -24,7 +24,7 @@ Deno.test("the compiler accepts all examples and notebooks, and rejects wrong ca
       name,
       withUrls(documentText(`tests/project/typing/${name}`)),
     ]);
-    const examples = Object.entries(examplesIn([...DOCUMENTS, ...SOURCES]));
+    const examples = allExamples();
     assert(examples.length > 30, `${examples.length} examples`);
     const files = [...own, ...examples, ...await notebookPrograms()];
     for (const [name, text] of files) await Deno.writeTextFile(`${folder}/${name}`, text);

@@ -10,8 +10,8 @@ import { listenIn, NO_REDIS, startRedis } from "../../support/redis_server.ts";
 clusterTest(
   "neither the traffic of the store nor its database contains a token",
   async ({ server, session, storeKey, world }) => {
-    using wire = listenIn(server.port);
-    const overheard = { store: `redis://127.0.0.1:${wire.port}` };
+    await using wire = listenIn(server.port);
+    const overheard = { store: wire.url };
     const [one, other] = [session(overheard), session(overheard)];
     await one.login();
     const tokens = [await one.accessToken()];
@@ -30,7 +30,7 @@ clusterTest(
       }
     }
     // Without encryption, the recording contains the token, so the recording works.
-    const plain = session({ store: `redis://127.0.0.1:${wire.port}/1`, storeKey: "" });
+    const plain = session({ store: wire.url.replace(/0$/, "1"), storeKey: "" });
     await plain.login();
     assert(wire.heard().includes(await plain.accessToken()));
   },

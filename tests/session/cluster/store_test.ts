@@ -4,7 +4,7 @@ import { createSession } from "../../../mod.ts";
 import { sealed, type SessionRecord } from "../../../src/redis/mod.ts";
 import { createSandbox } from "../../../src/sandbox/mod.ts";
 import { jwt } from "../../support/answers.ts";
-import { inFolder, MOD_URL, startScript } from "../../support/child_deno.ts";
+import { inFolder, MOD_URL, runScript } from "../../support/child_deno.ts";
 import { serveLocal } from "../../support/local_server.ts";
 import { testNeeding } from "../../support/needs.ts";
 import { portless, rejection } from "../../support/portless.ts";
@@ -69,17 +69,15 @@ testNeeding(
       } as const;
       const session = createSession(options);
       await session.login();
-      await Deno.writeTextFile(
-        `${folder}/script.ts`,
-        `import { createSession } from ${JSON.stringify(MOD_URL)};
-      await createSession(${JSON.stringify(options)}).refresh();`,
-      );
+      const script = `import { createSession } from ${JSON.stringify(MOD_URL)};
+        await createSession(${JSON.stringify(options)}).refresh();`;
       isHeld = true;
-      const child = startScript(folder);
-      const output = child.output();
-      await Promise.race([asked.promise, output]);
-      child.kill("SIGKILL");
-      await output;
+      const killing = new AbortController();
+      const { signal } = killing;
+      const child = runScript(script, { cwd: folder, flags: ["-A", "--no-check"], signal });
+      await Promise.race([asked.promise, child]);
+      killing.abort();
+      await child;
       isHeld = false;
       ended.resolve();
       // The test does not wait until the lock expires by itself.

@@ -1,6 +1,5 @@
 /** Starts processes that share a session. When run as a script, this file is such a process. */
 import { AuthError, createSession, type Session, type SessionOptions } from "../../../mod.ts";
-import { IMPORT_FLAGS } from "../../support/child_deno.ts";
 import { openSqlite, type SqliteFile } from "../../support/sqlite_store.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
 
@@ -45,7 +44,7 @@ export function startClient(
 ): ClientProcess {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--quiet", "--no-prompt", "-A", ...IMPORT_FLAGS],
+      ...["run", "--quiet", "--no-prompt", "-A"],
       ...[import.meta.url, work, JSON.stringify(options), `${calls}`],
     ],
     stdin: "piped",

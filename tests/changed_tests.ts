@@ -1,6 +1,7 @@
 /** The tests that import what changed since `main`: `deno task test --changed`. */
+import { mustRun } from "./support/child_deno.ts";
 
-const ROOT = new URL("../../", import.meta.url);
+const ROOT = new URL("../", import.meta.url);
 
 interface Graph {
   readonly modules: readonly {
@@ -75,12 +76,6 @@ async function importersOfAll(): Promise<Map<string, string[]>> {
 
 /** The lines that a program prints. @throws {Error} If it fails. */
 async function linesOf(program: string, ...args: string[]): Promise<string[]> {
-  const { success, stdout } = await new Deno.Command(program, {
-    args,
-    cwd: ROOT,
-    stdin: "null",
-    stderr: "inherit",
-  }).output();
-  if (!success) throw new Error(`${program} ${args[0]} failed`);
-  return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
+  const output = await mustRun(program, { args, cwd: ROOT });
+  return output.split("\n").filter((line) => line !== "");
 }

@@ -1,4 +1,4 @@
-import { withEnvironment } from "./environment.ts";
+import { withEnvironment } from "../support/environment.ts";
 
 /** Runs `work` with `AUTH_LOG=1`, and returns the lines of the log instead of printing them. */
 export async function withLog(work: () => Promise<void>): Promise<string[]> {

@@ -1,20 +1,10 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createSession, type Session } from "../mod.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSession } from "../mod.ts";
 import { namesIn } from "./support/child_deno.ts";
 import { diskCalls } from "./support/disk_calls.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { NOT_ON_WINDOWS, testNeeding } from "./support/needs.ts";
 import { linesOf, portless, rejection, signedIn } from "./support/portless.ts";
-
-Deno.test("a session reads nothing from the disk before its first use", async () => {
-  await using world = portless({ file: true });
-  const sessions: Session[] = [];
-  const making = await diskCalls(() => sessions.push(world.another()));
-  assertEquals(making, { reads: 0, stats: 0, realPaths: 0, permissions: 0 });
-  await world.session.login();
-  const asking = await diskCalls(() => assertEquals(sessions[0]?.status().state, "valid"));
-  assert(asking.reads > 0);
-});
 
 Deno.test("the first call after a restart resumes the session from the .env, without a login", async () => {
   await using world = await signedIn({ file: true });
@@ -142,13 +132,4 @@ Deno.test("two sessions are independent", async () => {
   const answer = await grace.authFetch("/v1/whoami");
   assertEquals((await answer.json()).username, "grace");
   assertEquals(world.session.status().state, "none");
-});
-
-Deno.test({
-  name: "logout() leaves a file without tokens unchanged, even if it is read-only",
-  permissions: { read: true, write: false, env: true, net: false },
-  fn: async () => {
-    const session = createSession({ envFile: new URL("../LICENSE", import.meta.url) });
-    assertEquals((await session.logout()).state, "none");
-  },
 });

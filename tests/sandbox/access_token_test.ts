@@ -17,24 +17,20 @@ Deno.test("an access token is signed with the published key and has the document
     fetch: (input, init) => sandbox.handle(new Request(input, init)),
   });
   await session.login();
-  const token = await session.accessToken();
-  const paths = ["/.well-known/jwks.json", `/${userPoolId}/.well-known/jwks.json`];
-  for (const path of paths) {
-    const keys = await (await sandbox.handle(new Request(sandbox.authUrl + path))).json();
-    assertEquals(Object.keys(keys.keys[0]).sort(), ["alg", "e", "kid", "kty", "n", "use"]);
-    const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {
-      issuer: `${sandbox.authUrl}/${userPoolId}`,
-      currentDate: new Date(clock.now()),
-    });
-    assertEquals(protectedHeader.alg, "RS256");
-    assertEquals(
-      Object.keys(payload).sort().join(" "),
-      "auth_time client_id exp iat iss jti origin_jti scope sub token_use username",
-    );
-    assertEquals(
-      [payload.token_use, payload.client_id, payload.username, payload.iat, payload.exp],
-      ["access", clientId, "student", clock.now() / 1000, clock.now() / 1000 + 300],
-    );
-  }
-  assertEquals(sandbox.requests.length, 1);
+  const issuer = `${sandbox.authUrl}/${userPoolId}`;
+  const keys = await (await sandbox.handle(new Request(`${issuer}/.well-known/jwks.json`))).json();
+  const { payload, protectedHeader } = await jwtVerify(
+    await session.accessToken(),
+    createLocalJWKSet(keys),
+    { issuer, currentDate: new Date(clock.now()) },
+  );
+  assertEquals(protectedHeader.alg, "RS256");
+  assertEquals(
+    Object.keys(payload).sort().join(" "),
+    "auth_time client_id exp iat iss jti origin_jti scope sub token_use username",
+  );
+  assertEquals(
+    [payload.token_use, payload.client_id, payload.username, payload.iat, payload.exp],
+    ["access", clientId, "student", clock.now() / 1000, clock.now() / 1000 + 300],
+  );
 });

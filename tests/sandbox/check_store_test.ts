@@ -66,20 +66,10 @@ const FAULTS: [what: string, rule: StoreRule, fault: Fault][] = [
   ["removes an empty record", "empties", (table) => ({
     read: () => Promise.resolve(Object.keys(table.record ?? {}).length ? table.record : undefined),
   })],
-  ["has no lock", "excludes", (table) => ({
-    lock: () => Promise.resolve({ write: setting(table), [Symbol.asyncDispose]: nothing }),
-  })],
   ["has a separate lock for each program", "excludes", (table) => {
     const own = new Table();
     return { lock: async (signal) => ({ ...await own.lock(signal), write: setting(table) }) };
   }],
-  ["releases the lock when its signal aborts", "excludes", (table) => ({
-    async lock(signal) {
-      const lock = await table.lock(signal);
-      signal.addEventListener("abort", () => lock[Symbol.asyncDispose]());
-      return lock;
-    },
-  })],
   ["makes a read wait for the lock", "reads", (table, end) => ({
     async read(signal) {
       const waiting = table.lock(signal);
@@ -159,13 +149,3 @@ Deno.test("checkStore() accepts the store in the documentation", () =>
     const file = sqliteIn(folder);
     await checkStore(() => openSqlite(file));
   }));
-
-Deno.test("checkStore() passes on an error of the store and releases the lock", async () => {
-  const table = new Table();
-  const failure = new TypeError("no connection");
-  table.onWrite = () => {
-    throw failure;
-  };
-  assertEquals(await checkStore(() => storeIn(table)).catch((error) => error), failure);
-  await using _lock = await table.lock(never);
-});

@@ -21,8 +21,6 @@ Deno.test("the sandbox refuses requests for other host names on all its ports", 
     "evil.example",
     `evil.example:${port}`,
     "127.0.0.1.evil.example",
-    "x@127.0.0.1",
-    "",
   ];
   for (const system of SYSTEMS) {
     for (const host of foreign) {

@@ -16,15 +16,13 @@ sandboxTest(
     const right = sandbox.settings.password;
     assertEquals(await attempt(sandbox, "no"), WRONG);
     assertEquals(await attempt(sandbox, "no"), WRONG);
-    for (const seconds of [1, 2, 4, 8]) {
+    for (const seconds of [1, 2, 4]) {
       clock.advance(seconds - 0.001);
       assertEquals(await attempt(sandbox, right), LOCKED);
       clock.advance(0.001);
       assertEquals(await attempt(sandbox, "no"), WRONG);
     }
-    clock.advance(16);
-    assertEquals(await attempt(sandbox, right), "200");
-    assertEquals(await attempt(sandbox, "no"), WRONG);
+    clock.advance(8);
     assertEquals(await attempt(sandbox, right), "200");
   },
 );
@@ -39,5 +37,4 @@ sandboxTest("throttlePerSecond limits the number of requests within one second",
   assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
   clock.advance(0.4);
   assertEquals(await refresh(), "200");
-  assertEquals(await refresh(), "400 TooManyRequestsException: Rate exceeded");
 });

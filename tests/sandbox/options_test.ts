@@ -7,10 +7,6 @@ const REFUSED: [Record<string, unknown>, string][] = [
   [{ accessTokenSeconds: 0 }, '"accessTokenSeconds" must be 1 to 86400, got 0'],
   [{ words: "azure" }, '"words" must be one of "vendor", "aws", got "azure"'],
   [{ challenge: "sms" }, '"challenge" must be a challenge name such as "NEW_PASSWORD_REQUIRED"'],
-  [{ now: 5 }, '"now" must be a function'],
-  [{ failures: [{ at: "portal", status: 500 }] }, '"at" must be "token" or "api"'],
-  [{ failures: [{ at: "api", drop: "before", status: 500 }] }, '"drop" loses the response'],
-  [{ failures: [{ at: "api", code: 500 }] }, 'unknown field "code"'],
   [{ failures: [{ at: "api" }] }, 'set "status", "body", "drop" or "delayMs"'],
 ];
 
@@ -18,20 +14,12 @@ Deno.test("an option that cannot be used is refused with an explanation", async 
   for (const [options, message] of REFUSED) {
     assertThrows(() => createSandbox(options as SandboxOptions), Error, message);
   }
-  for (const port of [65534, 1.5]) {
-    await assertRejects(() => startSandbox({ port }), RangeError, '"port" must be');
-  }
+  await assertRejects(() => startSandbox({ port: 65534 }), RangeError, '"port" must be');
 });
 
-Deno.test("createSandbox() provides settings for a session, and a folder that close() removes", async () => {
+Deno.test("createSandbox() makes a folder for the .env, which close() removes", async () => {
   const sandbox = createSandbox();
   const { settings } = sandbox;
-  assertEquals(
-    Object.keys(settings).join(" "),
-    "authUrl provider clientId clientSecret userPoolId username password apiBaseUrl envFile " +
-      "exportEnv allowedOrigins refreshSecretHash timeoutMs",
-  );
-  assertEquals([settings.provider, settings.exportEnv], ["vendor", "none"]);
   const folder = settings.envFile.replace(/[\\/]\.env$/, "");
   assertEquals(Deno.statSync(folder).isDirectory, true);
   Deno.writeTextFileSync(settings.envFile, "ACCESS_TOKEN=x\n");

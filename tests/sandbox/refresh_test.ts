@@ -3,7 +3,6 @@ import type { Sandbox } from "../../src/sandbox/mod.ts";
 import {
   type Answer,
   type Body,
-  hash,
   logIn,
   outcome,
   refreshBody,
@@ -14,8 +13,8 @@ import {
 
 const DAY = 86_400;
 
-function refresh(sandbox: Sandbox, token: unknown, parameters: Body = {}): Promise<Answer> {
-  return send(sandbox, refreshBody(sandbox, token, parameters));
+function refresh(sandbox: Sandbox, token: unknown): Promise<Answer> {
+  return send(sandbox, refreshBody(sandbox, token));
 }
 
 function getTokens(sandbox: Sandbox, token: unknown, fields: Body = {}): Promise<Answer> {
@@ -45,35 +44,6 @@ sandboxTest(
   },
 );
 
-/** What a refresh may contain: no hash, the correct one, a wrong one. */
-const HASH_RULES: ["optional" | "required" | "forbidden", accepted: boolean[]][] = [
-  ["optional", [true, true, false]],
-  ["required", [false, true, false]],
-  ["forbidden", [true, false, false]],
-];
-
-for (const [refreshSecretHash, accepted] of HASH_RULES) {
-  sandboxTest(
-    `with refreshSecretHash "${refreshSecretHash}", a refresh is accepted only with such a SECRET_HASH`,
-    {
-      refreshSecretHash,
-    },
-    async ({ sandbox }) => {
-      const { RefreshToken } = await logIn(sandbox);
-      const hashes = [
-        undefined,
-        hash(sandbox, sandbox.settings.username),
-        hash(sandbox, "someone"),
-      ];
-      for (const [index, SECRET_HASH] of hashes.entries()) {
-        const answer = outcome(await refresh(sandbox, RefreshToken, { SECRET_HASH }));
-        const refused = /^400 NotAuthorizedException: .*(SecretHash|SECRET_HASH)/;
-        assertMatch(answer, accepted[index] ? /^200$/ : refused);
-      }
-    },
-  );
-}
-
 sandboxTest(
   "with rotation, a refresh replaces the refresh token but does not extend its lifetime",
   {
@@ -90,26 +60,6 @@ sandboxTest(
     assertMatch(outcome(await refresh(sandbox, third.RefreshToken)), /has expired/);
   },
 );
-
-const ROTATIONS = [
-  ["initiate-auth", refresh, /has been revoked/],
-  ["get-tokens", getTokens, /RefreshTokenReuseException/],
-] as const;
-
-for (const [rotateRefreshTokens, use, refused] of ROTATIONS) {
-  const rotation = `rotation "${rotateRefreshTokens}"`;
-  sandboxTest(`with ${rotation}, reusing a refresh token revokes the tokens of its first use`, {
-    rotateRefreshTokens,
-    graceSeconds: 10,
-  }, async ({ sandbox }) => {
-    const { RefreshToken } = await logIn(sandbox);
-    const child = (await use(sandbox, RefreshToken)).result.RefreshToken;
-    const grandchild = (await use(sandbox, child)).result.RefreshToken;
-    const fork = (await use(sandbox, RefreshToken)).result.RefreshToken;
-    for (const old of [child, grandchild]) assertMatch(outcome(await use(sandbox, old)), refused);
-    assertEquals((await use(sandbox, fork)).status, 200);
-  });
-}
 
 sandboxTest('rotateRefreshTokens "get-tokens" allows only GetTokensFromRefreshToken', {
   rotateRefreshTokens: "get-tokens",

@@ -8,22 +8,16 @@ import {
   type SandboxOptions,
 } from "../../src/sandbox/mod.ts";
 
-/** A sandbox without ports and with its own clock. */
-export function sandboxAt(options: SandboxOptions = {}): { sandbox: Sandbox; clock: Clock } {
-  const clock = new Clock();
-  return { sandbox: createSandbox({ now: clock.now, ...options }), clock };
-}
-
-/** Registers a test with a sandbox without ports, which is closed afterwards. */
+/** Registers a test with a sandbox without ports and with its own clock. */
 export function sandboxTest(
   name: string,
   options: SandboxOptions,
   test: (world: { sandbox: Sandbox; clock: Clock }) => void | Promise<void>,
 ): void {
   Deno.test(name, async () => {
-    const world = sandboxAt(options);
-    await using _ = world.sandbox;
-    await test(world);
+    const clock = new Clock();
+    await using sandbox = createSandbox({ now: clock.now, ...options });
+    await test({ sandbox, clock });
   });
 }
 
@@ -86,7 +80,7 @@ export function refreshBody(sandbox: Sandbox, refreshToken: unknown, parameters:
 export async function send(
   sandbox: Sandbox,
   body: Body | string,
-  init: { method?: string; headers?: Record<string, string> } = {},
+  init: { headers?: Record<string, string> } = {},
 ): Promise<Answer> {
   const request = new Request(sandbox.authUrl, {
     method: "POST",

@@ -1,18 +1,9 @@
-/** CONTRIBUTING.md: its table of tests, and the test that it shows. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { inFolder, outputOf } from "../../support/child_deno.ts";
-import { codeBlocks, documentText } from "../../support/documented_flags.ts";
+import { codeBlocks } from "../../support/documented_flags.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
-
-Deno.test("CONTRIBUTING.md describes each folder of tests", () => {
-  const described = [...documentText("CONTRIBUTING.md").matchAll(/^\| `(\w+)\/`/gm)]
-    .map(([, name = ""]) => name);
-  const folders = [...Deno.readDirSync(new URL("tests/", ROOT))]
-    .filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
-  assertEquals(described.sort(), folders.sort());
-});
 
 Deno.test("the test in CONTRIBUTING.md passes", () =>
   inFolder(async (folder) => {

@@ -1,11 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { MOD_URL, outputOf, runScript } from "../../support/child_deno.ts";
+import { MOD_URL, runScript } from "../../support/child_deno.ts";
 import { inCliWorld } from "../../support/cli_world.ts";
 import { allExamples } from "../../support/examples.ts";
 import { lackOfPrograms } from "../../support/needs.ts";
 import { writeEnv } from "../../support/sandbox_env.ts";
-
-const ROOT = new URL("../../../", import.meta.url);
 
 /** The lines that the comments after `console.log()` promise. An explanation may follow a colon. */
 function promisedBy(example: string): string[] {
@@ -47,24 +45,3 @@ Deno.test("the examples in documents and docstrings run and print what their com
       assertEquals(lines?.slice(-promised.length), promised, name);
     }
   }));
-
-/** A declaration in the output of `deno doc`. */
-interface Declaration {
-  readonly kind: string;
-  readonly jsDoc?: { readonly tags?: readonly { readonly kind: string }[] };
-}
-
-Deno.test("every exported function has an example in its docstring", async () => {
-  const args = ["doc", "--json", "mod.ts"];
-  const { stdout } = await outputOf(Deno.execPath(), { args, cwd: ROOT });
-  const modules: { symbols: { name: string; declarations: Declaration[] }[] }[] = Object.values(
-    JSON.parse(stdout).nodes,
-  );
-  const functions = modules.flatMap(({ symbols }) => symbols)
-    .filter(({ declarations: [first] }) => first?.kind === "function");
-  assert(functions.length > 10, `${functions.length} functions`);
-  const without = functions.filter(({ declarations }) =>
-    !declarations.every(({ jsDoc }) => jsDoc?.tags?.some(({ kind }) => kind === "example"))
-  );
-  assertEquals(without.map(({ name }) => name), []);
-});

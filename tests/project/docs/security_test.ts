@@ -2,7 +2,6 @@ import { assertEquals } from "@std/assert";
 import { createSession } from "../../../mod.ts";
 import { SETTINGS } from "../../support/canaries.ts";
 import { cannedFetch, cannedSession } from "../../support/canned_fetch.ts";
-import { portless } from "../../support/portless.ts";
 import { errorAnswer, jsonAnswer, tokenAnswer } from "../../support/answers.ts";
 
 // Claims of docs/security.md that no other test proves.
@@ -64,16 +63,4 @@ Deno.test("only the provider and the API receive requests, and only the API rece
     // The token of doctor's test login, then the token of the session.
     ...[`${provider} RevokeToken`, `${provider} RevokeToken`],
   ]);
-});
-
-Deno.test("after a logout, another process keeps using its access token until its next refresh", async () => {
-  await using world = portless({ file: true });
-  const other = world.another();
-  await world.session.login();
-  await other.accessToken();
-  const { state, ended } = await world.session.logout();
-  assertEquals([state, ended], ["none", "provider"]);
-  assertEquals((await other.authFetch("/v1/whoami")).status, 200);
-  world.clock.advance(1_700);
-  assertEquals(await other.accessToken().catch(({ code }) => code), "NO_SESSION");
 });

@@ -18,28 +18,18 @@ export interface Source extends AsyncDisposable {
   readonly specifier: (entry: string) => string;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Paths of the requests so far. */
-  readonly requests: string[];
-}
-
-/** The files in a folder of this computer. */
-export function fromPath(): Source {
-  const specifier = (entry: string) => `${DIST}${entry}.js`;
-  return { specifier, flags: [], env: {}, requests: [], [Symbol.asyncDispose]: async () => {} };
 }
 
 /** The files on a web server. */
 export function fromUrl(): Source {
-  const requests: string[] = [];
   const server = serveLocal(async ({ url }) => {
     const { pathname } = new URL(url);
-    requests.push(pathname);
     const type = pathname.endsWith(".d.ts") ? "application/typescript" : "text/javascript";
     const body = await Deno.readFile(`${DIST}${pathname.slice(1)}`);
     return new Response(body, { headers: { "content-type": type } });
   });
   const specifier = (entry: string) => `${server.origin}/${entry}.js`;
-  return { ...server, specifier, flags: [`--allow-import=${server.host}`], env: {}, requests };
+  return { ...server, specifier, flags: [`--allow-import=${server.host}`], env: {} };
 }
 
 /** The package in a registry, as `npm publish` would upload it. */
@@ -47,10 +37,8 @@ export async function fromRegistry(): Promise<Source> {
   const { name, version } = PACKAGE;
   const tarball = await packed(DIST);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-512", tarball));
-  const requests: string[] = [];
   const server = serveLocal(({ url }) => {
     const path = decodeURIComponent(new URL(url).pathname);
-    requests.push(path);
     if (path.endsWith(".tgz")) return new Response(tarball);
     const dist = {
       tarball: `${server.origin}${path}/package.tgz`,
@@ -66,7 +54,6 @@ export async function fromRegistry(): Promise<Source> {
     specifier: (entry) => entry === "mod" || entry === "cli" ? root : `${root}/${entry}`,
     flags: [],
     env: { NPM_CONFIG_REGISTRY: `${server.origin}/` },
-    requests,
   };
 }
 

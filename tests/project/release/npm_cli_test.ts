@@ -62,12 +62,11 @@ function type(
   args: string[],
   dialog: [awaited: string, answer: Answer][],
   cwd: string,
-  command = [program()],
 ) {
   const variables = Object.entries({ ...environment(), TERM: "xterm" }).map((each) =>
     each.join("=")
   );
-  return inTerminal(["env", "-i", ...variables, ...command, ...args], dialog, { cwd, env: {} });
+  return inTerminal(["env", "-i", ...variables, program(), ...args], dialog, { cwd, env: {} });
 }
 
 function npmTest(name: string, fn: (folder: string) => Promise<void>, lack?: Lack): void {
@@ -96,28 +95,6 @@ npmTest(
   },
 );
 
-/** Writes the commands that npm writes on Windows, and prints them. */
-const SHIM = `
-  const { readFileSync, realpathSync } = require("node:fs");
-  const [npm, launcher, name] = process.argv.slice(1);
-  const shim = require(require.resolve("cmd-shim", { paths: [realpathSync(npm)] }));
-  shim(launcher, name).then(() => {
-    const texts = ["", ".cmd", ".ps1"].map((end) => readFileSync(name + end, "utf8"));
-    console.log(JSON.stringify(texts));
-  });`;
-
-npmTest("on Windows, too, Node passes all options to the command", async (folder) => {
-  const launcher = `${home}/lib/node_modules/@platform-auth/cli/launcher.cjs`;
-  const { stdout, stderr } = await outputOf("node", {
-    args: ["-e", SHIM, commandPath("npm") ?? "", launcher, `${folder}/platform-auth`],
-  });
-  assertEquals(stderr, "");
-  for (const text of JSON.parse(stdout)) {
-    const calls: string[] = text.match(/.*launcher\.cjs.*/g);
-    assertEquals(calls.filter((call) => !/ -- "\S*launcher\.cjs"/.test(call)), []);
-  }
-});
-
 npmTest("a notebook of the installed command imports the package from npm", async (folder) => {
   const { stdout } = await run(["notebook", "--json"], folder);
   assertEquals(JSON.parse(stdout).import, `npm:${PACKAGE.name}@^${PACKAGE.version}`);
@@ -130,33 +107,6 @@ npmTest("Ctrl-C at a prompt ends the launcher and Deno with status 130", async (
   const seen = await type(["init"], [["reply", "\u0003"]], folder);
   assertEquals([seen.code, seen.signal, seen.sane, seen.left], [130, 0, true, 0], seen.screen);
 }, NO_INTERRUPTS);
-
-/** Replaces the command line, and counts the interrupts until it shall end. */
-const COUNTER = `
-  let count = 10;
-  Deno.addSignalListener("SIGINT", () => count++);
-  Deno.addSignalListener("SIGTERM", () => setTimeout(() => Deno.exit(count)));
-  console.log("ready");
-  setInterval(() => {}, 60_000);`;
-
-npmTest(
-  "the launcher passes no Ctrl-C on, which a terminal sends to Deno itself",
-  async (folder) => {
-    const installed = `${home}/lib/node_modules/@platform-auth/cli`;
-    await Deno.symlink(`${installed}/node_modules`, `${folder}/node_modules`);
-    for (const name of ["launcher.cjs", "package.json"]) {
-      await Deno.copyFile(`${installed}/${name}`, `${folder}/${name}`);
-    }
-    await Deno.writeTextFile(`${folder}/cli.js`, COUNTER);
-    // Only the launcher receives these signals.
-    const dialog: [string, Answer][] = [["ready", { signal: "SIGINT" }], ["", {
-      signal: "SIGTERM",
-    }]];
-    const seen = await type([], dialog, folder, ["node", "launcher.cjs"]);
-    assertEquals([seen.code, seen.signal, seen.left], [10, 0, 0], seen.screen);
-  },
-  NO_INTERRUPTS,
-);
 
 /** The exit status after a signal: the sandbox ends regularly, and does not handle SIGHUP. */
 const STATUSES = { SIGINT: 0, SIGTERM: 0, SIGHUP: 129 } as const;

@@ -14,9 +14,3 @@ for (const path of ["mod.ts", "src/cli.ts", "src/notebook/mod.ts", "src/redis/mo
       assertEquals(stderr, "");
     }));
 }
-
-Deno.test("the lock file for users lists only the packages of the sandbox", () => {
-  const { npm } = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.lock`));
-  const names = Object.keys(npm).map((id) => id.replace(/(.)@.*/, "$1"));
-  assertEquals(names.sort(), ["@noble/hashes", "hono", "jose", "otpauth", "zod"]);
-});

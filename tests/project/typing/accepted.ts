@@ -14,32 +14,11 @@ import {
   type Session,
   SessionExpiredError,
   type SessionExpiredErrorCode,
-  type SessionRecord,
-  type SessionStore,
 } from "../../../mod.ts";
-import { checkStore } from "../../../src/sandbox/mod.ts";
 
 // authFetch can be passed wherever fetch can.
 export const session: Session = createSession();
 export const asFetch: (typeof fetch)[] = [authFetch, session.authFetch];
-
-// A store may be a class whose methods take fewer parameters.
-class Row implements SessionStore {
-  #record?: SessionRecord;
-  async read() {
-    return await Promise.resolve(this.#record);
-  }
-  async lock() {
-    return await Promise.resolve({
-      write: async (record: SessionRecord) => {
-        this.#record = await Promise.resolve(record);
-      },
-      async [Symbol.asyncDispose]() {},
-    });
-  }
-}
-export const stored: Session = createSession({ store: new Row() });
-export const checked: Promise<void> = checkStore(() => new Row());
 
 // A body has the type that the caller states; without one, it is any, as with Response.json().
 export const names: Promise<{ name: string }[]> = fetchJson("/v1/stations");
@@ -47,10 +26,7 @@ export const length: Promise<number> = fetchJson("/v1/stations").then((rows) => 
 
 // In a variable, the rows of a list have the type string[].
 const pairs = [{ url: "/v1/a", name: "a.csv" }].map((row) => [row.url, row.name]);
-function* pieces() {
-  yield ["/v1/a", new URL("file:///tmp/a.csv")] as const;
-}
-export const all: Promise<Downloads>[] = [downloadAll(pairs), downloadAll(pieces())];
+export const all: Promise<Downloads> = downloadAll(pairs);
 
 // The class of an error narrows its fields and codes.
 export function explained(error: unknown): string {

@@ -90,13 +90,9 @@ testNeeding(
       for (
         const envFile of [
           `${drive.toLowerCase()}:${rest}`,
-          whole.replaceAll("\\", "/"),
           pathToFileURL(whole),
-          pathToFileURL(whole).href,
           share,
           share.replaceAll("/", "\\"),
-          `file:${encodeURI(share).replace("#", "%23")}`,
-          share.replaceAll("/", "\\").replace("127.0.0.1", "localhost"),
         ]
       ) {
         const session = world.another({ envFile });

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { Sandbox } from "../../../src/sandbox/mod.ts";
 import {
   type Body,
@@ -21,13 +21,9 @@ sandboxTest(
   {},
   async ({ sandbox }) => {
     const { RefreshToken, AccessToken } = await logIn(sandbox);
-    const unauthorized = "400 UnauthorizedException: ";
     const cases: [Body, expected: string][] = [
       [{ Token: AccessToken }, "400 UnsupportedTokenTypeException: Unsupported token type"],
-      [{ ClientSecret: "x" }, `${unauthorized}Unable to verify secret for client`],
-      [{ ClientSecret: undefined }, `${unauthorized}Client sandboxclient`],
-      [{ ClientId: "other" }, "400 ResourceNotFoundException"],
-      [{ Token: "" }, "400 InvalidParameterException: Missing required parameter Token"],
+      [{ ClientSecret: "x" }, "400 UnauthorizedException: Unable to verify secret for client"],
       [{ Token: "x".repeat(256) }, "200"],
     ];
     const { clientSecret: ClientSecret } = sandbox.settings;
@@ -62,5 +58,4 @@ sandboxTest("signOutEverywhere() ends all existing sessions, but no later ones",
   const revoked = "400 NotAuthorizedException: Refresh Token has been revoked";
   assertEquals(await endings(before), [401, 303, revoked]);
   assertEquals(await endings(await open()), [200, 200, "200"]);
-  assertThrows(() => sandbox.signOutEverywhere("nobody"), TypeError, "addUser()");
 });

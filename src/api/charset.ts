@@ -23,8 +23,7 @@ export function strictText(bytes: Uint8Array, headers: Headers): string | undefi
  */
 export function lenientText(bytes: Uint8Array, headers: Headers): string {
   try {
-    // With `stream`, a character that is cut off at the end of the bytes is left out.
-    return new TextDecoder(charsetOf(headers)).decode(bytes, { stream: true });
+    return new TextDecoder(charsetOf(headers)).decode(bytes);
   } catch {
     return "";
   }

@@ -2,7 +2,6 @@ import { onAbort, unlessAborted } from "../platform/abort.ts";
 import type { Timing } from "../platform/world.ts";
 import { typeError } from "../errors/errors.ts";
 import type { InProgram } from "../errors/advice.ts";
-import { durationText } from "../errors/amounts.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
 /** An idle timeout of this length or more means no limit, because timers cannot wait longer. */
@@ -10,7 +9,7 @@ const LONGEST_IDLE_MS = 2 ** 31;
 /** The error for a server that sent no data during the idle timeout. */
 export class Stalled extends Error {
   constructor(idleMs: number) {
-    super(`no data arrived for ${idleMs < 1_000 ? `${idleMs} ms` : durationText(idleMs)}`);
+    super(`no data arrived for ${idleMs / 1_000} s`);
   }
 }
 

@@ -67,6 +67,7 @@ async function mine(call: () => Promise<unknown>): Promise<void> {
 }
 
 Deno.test("the errors of login() and authFetch() show only the frames of the caller", async () => {
+  const { stackTraceLimit } = Error;
   await using world = portless({
     provider: () => errorAnswer("NotAuthorizedException", "Incorrect username or password."),
   });
@@ -81,4 +82,6 @@ Deno.test("the errors of login() and authFetch() show only the frames of the cal
     "TypeError",
   ]);
   for (const error of errors) assertCallersFrames(error);
+  // The caller's own errors are as long as before.
+  assertEquals(Error.stackTraceLimit, stackTraceLimit);
 });

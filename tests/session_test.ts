@@ -104,7 +104,7 @@ testNeeding(
   },
 );
 
-Deno.test("createSession() uses no file unless it is given", async () => {
+Deno.test("createSession() uses no file unless it is given, and logout() creates none", async () => {
   await using world = portless();
   const { envFile: _, ...unnamed } = world.options;
   await withEnvironment({ AUTH_ENV_FILE: world.envFile }, async () => {
@@ -112,6 +112,7 @@ Deno.test("createSession() uses no file unless it is given", async () => {
     const { reads, stats } = await diskCalls(() => session.login());
     assertEquals([session.status().envFile, reads, stats], [undefined, 0, 0]);
   });
+  await createSession({ envFile: world.envFile }).logout();
   assertEquals(namesIn(world.envFile.replace(/[\\/]\.env$/, "")), []);
 });
 

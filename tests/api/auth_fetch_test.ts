@@ -181,6 +181,18 @@ Deno.test("status() and the error of fetchJson() say why the refresh after a 401
   assertStringIncludes(error.message, notice?.fix ?? "no fix");
 });
 
+Deno.test("the caller's signal ends authFetch() while it waits for the response", async () => {
+  const own = new AbortController();
+  await using world = await signedIn({
+    api: () => {
+      own.abort(new Error("enough"));
+      return new Promise(() => {});
+    },
+  });
+  const call = world.session.authFetch("/v1/whoami", { signal: own.signal });
+  assertEquals((await rejection(call)).message, "enough");
+});
+
 Deno.test("the caller's signal ends the reading of a body that stops arriving", async () => {
   const begun = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));

@@ -331,14 +331,16 @@ test("download() ends at once when its signal aborts, and the next call resumes 
   assertWhole(world);
 });
 
-Deno.test("download() decodes a gzip response, although it asked for no encoding", async () => {
-  const gzip = new Blob(["rows"]).stream().pipeThrough(new CompressionStream("gzip"));
-  const rows = await new Response(gzip).bytes();
-  await using server = serveLocal(() =>
-    new Response(rows, { headers: { "content-encoding": "GZIP" } })
-  );
-  assertEquals(await savedFrom(server.origin), "rows");
-});
+for (const [encoding, format] of [["GZIP", "gzip"], ["br", "brotli"]] as const) {
+  Deno.test(`download() decodes a response with content-encoding ${encoding}, although it asked for none`, async () => {
+    const body = new Blob(["rows"]).stream().pipeThrough(new CompressionStream(format));
+    const rows = await new Response(body).bytes();
+    await using server = serveLocal(() =>
+      new Response(rows, { headers: { "content-encoding": encoding } })
+    );
+    assertEquals(await savedFrom(server.origin), "rows");
+  });
+}
 
 test("download() refuses a response with an unknown content-encoding", {
   headers: { "content-encoding": "zstd" },
@@ -390,6 +392,13 @@ test(
     assertMatch(message, /the disk is full/);
   },
 );
+
+test("the error of download() without a permission names the flag", {}, async ({ get }) => {
+  using _ = failing(Deno.FsFile.prototype, "syncData", new Deno.errors.NotCapable());
+  const { code, message } = await rejection(get());
+  assertEquals(code, "PERMISSION");
+  assertMatch(message, /--allow-\S+ is missing/);
+});
 
 test("download() replaces a file on a disk that refuses chmod", {}, async (world) => {
   Deno.writeTextFileSync(world.file, "old");

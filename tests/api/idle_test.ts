@@ -102,6 +102,13 @@ Deno.test("fetchJson() waits five minutes for data by default; idleTimeoutMs: 0 
     assertEquals(new Set(timers.asked), new Set([300_000]));
   }));
 
+Deno.test("download() waits a minute for data by default", () =>
+  inIdleWorld(() => new Response("1"), ({ session, timers }) =>
+    inFolder(async (folder) => {
+      await session.download("/x", `${folder}/x`);
+      assertEquals(new Set(timers.asked), new Set([60_000]));
+    })));
+
 Deno.test("an idleTimeoutMs that is too long for a timer means no limit", () => {
   const longest = 2 ** 31 - 1;
   assertEquals([longest, longest + 1, Infinity].map((ms) => idleTimeout(ms)), [longest, 0, 0]);

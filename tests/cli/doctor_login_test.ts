@@ -3,7 +3,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 import { assertHides, canaries, SETTINGS } from "../support/canaries.ts";
 import { cannedFetch } from "../support/canned_fetch.ts";
-import { portless, type PortlessOptions, signedIn, testSession } from "../support/portless.ts";
+import {
+  portless,
+  type PortlessOptions,
+  rejection,
+  signedIn,
+  testSession,
+} from "../support/portless.ts";
 import { checkOf } from "./doctor_checks.ts";
 
 Deno.test("doctor({ login: true }) revokes the tokens of its test login, and no others", async () => {
@@ -61,6 +67,21 @@ for (const [what, options, refresh, logout] of providers) {
     assertMatch(checkOf(diagnosis, "logout"), logout);
   });
 }
+
+Deno.test("doctor({ login: true }) sends nothing more after its signal is aborted", async () => {
+  const abort = new AbortController();
+  await using world = portless({
+    provider: ({ flow }) => {
+      if (flow === "REFRESH_TOKEN_AUTH") abort.abort();
+      return tokenAnswer();
+    },
+  });
+  await rejection(world.session.doctor({ login: true, signal: abort.signal }));
+  await world.session.login();
+  await world.session.logout();
+  const flows = world.sent.slice(2).map(({ flow }) => flow);
+  assertEquals(flows, ["USER_PASSWORD_AUTH", "RevokeToken"]);
+});
 
 Deno.test("doctor({ login: true }) reports a wrong password, and sends nothing more", async () => {
   await using world = portless();

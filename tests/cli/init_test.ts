@@ -5,9 +5,15 @@ import { parseEnv } from "node:util";
 import { repeatedPart } from "../support/canaries.ts";
 import { type ChildResult, namesIn } from "../support/child_deno.ts";
 import { childEnvironment, type CliWorld, inCliWorld } from "../support/cli_world.ts";
-import { type Lack, ROOT_ONLY } from "../support/needs.ts";
+import { type Lack, ROOT_ONLY, testNeeding } from "../support/needs.ts";
 import { writeEnv } from "../support/sandbox_env.ts";
-import { inTerminal, type Seen, terminalTest } from "../support/terminal.ts";
+import {
+  assertEnded,
+  inTerminal,
+  NO_INTERRUPTS,
+  type Seen,
+  terminalTest,
+} from "../support/terminal.ts";
 import { commandTest, type CommandWorld } from "./own_process.ts";
 import { repliesWith } from "./replies.ts";
 
@@ -173,8 +179,12 @@ interface TypedDesk extends CliWorld, Awaited<ReturnType<typeof supportOf>> {
   type(dialog: [awaited: string, answer: string][]): Promise<Seen>;
 }
 
-function typedTest(name: string, use: (desk: TypedDesk) => Promise<void>): void {
-  terminalTest(name, () =>
+function typedTest(
+  name: string,
+  use: (desk: TypedDesk) => Promise<void>,
+  register = terminalTest,
+): void {
+  register(name, () =>
     inCliWorld(async (world) => {
       const given = { cwd: world.folder, env: childEnvironment({ USERNAME: "", PASSWORD: "" }) };
       const type: TypedDesk["type"] = (dialog) =>
@@ -221,3 +231,13 @@ typedTest("init prompts for each setting, and again after an invalid value", asy
   const APP_CLIENT_SECRET = "";
   assertEquals(settingsIn(desk), { AUTH_URL, APP_CLIENT_ID, APP_CLIENT_SECRET, USER_POOL_ID });
 });
+
+typedTest("Ctrl-C at a prompt ends init with exit status 130; nothing is written", async (desk) => {
+  const seen = await desk.type([
+    [PASTE, "\r"],
+    ["token endpoint", "https://provider.example\r"],
+    ["App client id:", "\x03"],
+  ]);
+  assertEnded(seen, 130);
+  assertEquals(namesIn(desk.folder), []);
+}, (name, fn) => testNeeding(NO_INTERRUPTS, name, fn));

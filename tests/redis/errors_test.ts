@@ -14,11 +14,8 @@ const UNUSABLE: [url: string, key: string | undefined, message: RegExp][] = [
   ["127.0.0.1:6379", KEY, /not an address such as rediss:/],
   [`${LOCAL}/0?password=Gehe1m`, KEY, /not an address/],
   ["redis://:Gehe1m%word@127.0.0.1", KEY, /write a literal % as %25/],
-  ["redis://%20:1", KEY, /not an address/],
   ["redis://%C3:%A9Gehe1m@127.0.0.1", KEY, /not an address/],
   ["redis://10.1.2.3", undefined, /AUTH_STORE_KEY/],
-  [LOCAL, "c2hvcnQ", /make a key with openssl/],
-  [LOCAL, "", /make a key with openssl/],
   [LOCAL, "Gehe1m!", /make a key with openssl/],
 ];
 
@@ -28,13 +25,6 @@ Deno.test("redisStore() refuses an address or a key that cannot be used, and doe
     assertEquals(error.code, "INVALID_SETTING", url);
     assertMatch(error.message, message);
     assertEquals(Deno.inspect(error).includes("Gehe1m"), false);
-  }
-});
-
-Deno.test("redisStore() refuses a timeoutMs that a session would refuse", async () => {
-  for (const timeoutMs of [0, 1.5, NaN, 3_600_001]) {
-    const error = await rejection(Promise.try(() => redisStore(LOCAL, { timeoutMs })));
-    assert(error instanceof TypeError);
   }
 });
 
@@ -61,6 +51,7 @@ const PERMANENT: [what: string, line: string, address: (url: string) => string, 
     limited,
     /the password/,
   ],
+  ["requires a password", "CONFIG SET requirepass Right-Word-1", same, /the password/],
   ["has no such database", "PING", (url) => `${url}99`, /the number after the port/],
 ];
 for (const [what, line, address, fix] of PERMANENT) {
@@ -98,25 +89,15 @@ redisTest("the permissions in docs/clusters.md are sufficient", async (server) =
   }
 });
 
-const OK = "+OK\r\n";
-const NESTED = "*1\r\n".repeat(50_000);
-const HTTP = "HTTP/1.1 400 Bad Request\r\n\r\n";
-/** Responses of a server that is not a Redis server: to a script, and to other commands. */
-const ODD_REPLIES: [what: string, toScript: string, toOthers: string][] = [
-  ["a number", ":5\r\n", OK],
-  ["deeply nested lists", NESTED, NESTED],
-  ["HTTP", HTTP, HTTP],
-];
-for (const [what, toScript, toOthers] of ODD_REPLIES) {
+const ODD_REPLIES = {
+  "deeply nested lists": "*1\r\n".repeat(50_000),
+  "HTTP": "HTTP/1.1 400 Bad Request\r\n\r\n",
+};
+for (const [what, reply] of Object.entries(ODD_REPLIES)) {
   Deno.test(`a server is not taken for Redis if it responds with ${what}`, async () => {
     using _timeouts = heldTimeouts();
     await using server = serveRaw(async (client) => {
-      for await (const chunk of client.readable) {
-        const text = new TextDecoder().decode(chunk);
-        const commands = text.match(/(?<=\*\d+\r\n\$\d+\r\n)[A-Z]+/g) ?? [];
-        const replies = commands.map((name) => name === "EVAL" ? toScript : toOthers).join("");
-        await client.write(new TextEncoder().encode(replies));
-      }
+      for await (const _ of client.readable) await client.write(new TextEncoder().encode(reply));
     });
     const store = redisStore(server.origin.replace("http", "redis"));
     const error = await rejection(store.read(AbortSignal.abort()));

@@ -40,10 +40,8 @@ Deno.test("a record that was not encrypted with the key has no tokens, and can b
   const own = plain.record?.SEALED ?? "";
   const altered = own.replace(/.$/, (last) => last === "A" ? "Q" : "A");
   const records: SessionRecord[] = [
-    ...[SEALED, ofAnother, altered, own.slice(0, -4), own.split(".")[1] ?? "", "", "%", "a.b.c"]
-      .map((text) => ({ SEALED: text })),
+    ...[SEALED, ofAnother, altered, own.slice(0, -4), "%"].map((text) => ({ SEALED: text })),
     TOKENS,
-    { ...TOKENS, SEALED },
   ];
   for (const record of records) {
     plain.record = record;

@@ -19,21 +19,18 @@ Deno.test("another process finds the user name of the login in the .env and send
   assert(hashes[0] !== undefined && hashes.every((hash) => hash === hashes[0]));
 });
 
-for (const before of ["nothing", "doctor()", "a refused call"]) {
+for (const before of ["doctor()", "a refused call"]) {
   Deno.test(`a new APP_CLIENT_ID in the .env ends the session, even after ${before}`, async () => {
     await using world = portless({ file: true });
-    const { clientId, apiBaseUrl, ...options } = world.options;
-    const old = `APP_CLIENT_ID=${clientId}\nAPI_BASE_URL=${apiBaseUrl}\n`;
-    Deno.writeTextFileSync(world.envFile, old);
+    const { clientId = "", apiBaseUrl: _, ...options } = world.options;
+    Deno.writeTextFileSync(world.envFile, `APP_CLIENT_ID=${clientId}\n`);
     const session = createSession(options);
     await session.login();
     const text = Deno.readTextFileSync(world.envFile);
-    const changed = "APP_CLIENT_ID=another\nAPI_BASE_URL=https://new.example\n";
-    Deno.writeTextFileSync(world.envFile, text.replace(old, changed));
+    const changed = "another\nAPI_BASE_URL=https://new.example";
+    Deno.writeTextFileSync(world.envFile, text.replace(clientId, changed));
     if (before === "doctor()") await session.doctor();
-    if (before === "a refused call") {
-      await rejection(session.authFetch("https://elsewhere.example"));
-    }
+    else await rejection(session.authFetch("https://elsewhere.example"));
     const error = await rejection(session.authFetch("https://new.example/v1/whoami"));
     assertEquals(error.code, "NO_SESSION");
     assert(world.called.every(({ authorization }) => authorization === ""));
@@ -59,11 +56,9 @@ for (const order of ["before", "after"] as const) {
     assertEquals(other.status().state, "valid");
     sandbox.expireAccessTokens();
     sandbox.revokeRefreshTokens();
-    const refused = [
-      ...(order === "after" ? [session.refresh] : []),
-      ...[1, 2].map(() => () => session.authFetch("/v1/whoami")),
-    ];
-    for (const call of refused) assertEquals((await rejection(call())).code, "REFRESH_REJECTED");
+    if (order === "after") await rejection(session.refresh());
+    const error = await rejection(session.authFetch("/v1/whoami"));
+    assertEquals(error.code, "REFRESH_REJECTED");
     const { state, canRefresh } = session.status();
     assertEquals([state, canRefresh, linesOf(world.envFile)], ["expired", false, {}]);
     // One process still has the tokens in memory. A new process has only the file.
@@ -75,19 +70,11 @@ for (const order of ["before", "after"] as const) {
   });
 }
 
-Deno.test("for an opaque token, status() does not show the user name from the settings", async () => {
-  await using world = portless({ file: true });
-  Deno.writeTextFileSync(world.envFile, "ACCESS_TOKEN=somebodys-opaque-token\n");
-  assertEquals(world.session.status().username, undefined);
-});
-
 const exp = 4_102_444_800;
 const IN_A_FILE: [what: string, isOurs: boolean, text: string][] = [
   ["an opaque token", false, "ACCESS_TOKEN=ghp_another-programs-token"],
-  ["a JWT without a hint", false, `ACCESS_TOKEN=${jwt({ sub: "a", exp })}`],
   ["an opaque token, and a setting", true, "ACCESS_TOKEN=a\nAPI_BASE_URL=https://api.example"],
   ["its expiry", true, "ACCESS_TOKEN=a\nACCESS_TOKEN_EXPIRES_AT=2099-01-01T00:00:00.000Z"],
-  ["a JWT for access", true, `ACCESS_TOKEN=${jwt({ sub: "a", exp, token_use: "access" })}`],
   ["a JWT of a client", true, `ACCESS_TOKEN="bearer ${jwt({ sub: "a", exp, client_id: "b" })}"`],
 ];
 for (const [what, isOurs, text] of IN_A_FILE) {
@@ -97,9 +84,9 @@ for (const [what, isOurs, text] of IN_A_FILE) {
       const file = `${text}\nUSERNAME=someone\n`;
       await Deno.writeTextFile(envFile, file, { mode: 0o600 });
       const session = createSession({ envFile });
-      const { source, notices: [notice] } = session.status();
+      const { source, username, notices: [notice] } = session.status();
       assertEquals(source, isOurs ? "file" : "none");
-      if (isOurs) return;
+      if (isOurs) return assert(username !== "someone", "the settings do not name its user");
       assertMatch(notice?.problem ?? "", /another program and is ignored/);
       assertEquals((await rejection(session.accessToken())).code, "NO_SESSION");
       await session.logout();
@@ -114,8 +101,7 @@ Deno.test("login() replaces a session if the settings contain the name of anothe
   await world.session.login();
   const other = world.another({ username: "ada", password });
   assertEquals(other.status().username, username);
-  assertEquals((await other.login()).username, "ada");
-  assertEquals((await other.login()).username, "ada");
+  for (const _ of [1, 2]) assertEquals((await other.login()).username, "ada");
   assertEquals(world.logins(), 2);
 });
 

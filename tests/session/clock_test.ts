@@ -6,7 +6,6 @@ const HOUR = 3_600;
 const OFFSETS: [seconds: number, warning: RegExp | undefined][] = [
   [50, undefined],
   [-120, /clock is 2 min\w* behind the provider's/],
-  [120, /clock is 2 min\w* ahead of the provider's/],
   [5 * HOUR, /clock is 5 h.* ahead/],
 ];
 for (const [seconds, warning] of OFFSETS) {

@@ -62,29 +62,21 @@ Deno.test("the portal prompt shows the hosts that receive the token and the .env
   }
 });
 
-const REJECTED: [what: string, name: string, first: string, name2: string, second?: string][] = [
-  ["a wrong password", "student", WRONG, ""],
-  ["a wrong user name", "studnet", "", " student "],
-  ["two wrong passwords", "student", `"${WRONG}"`, "", WRONG],
+const REJECTED: [what: string, answers: (right: string) => string[], outcome: string][] = [
+  ["a wrong password", (right) => ["", "student", WRONG, "", right], "student"],
+  ["a wrong user name", (right) => ["", "studnet", right, " student ", right], "student"],
+  ["two wrong passwords", () => ["", "student", WRONG, "", WRONG], "INVALID_CREDENTIALS"],
 ];
-for (const [what, name, first, name2, second] of REJECTED) {
+for (const [what, answersWith, expected] of REJECTED) {
   Deno.test(`login() prompts once more for user name and password after ${what}`, async () => {
     await using world = portless();
-    const { password = "" } = world.options;
-    const { session, asked } = asking(
-      world,
-      "",
-      name,
-      first || password,
-      name2,
-      second ?? password,
-    );
+    const answers = answersWith(world.options.password ?? "");
+    const { session, asked } = asking(world, ...answers);
     const outcome = await session.login().then(({ username }) => username, ({ code }) => code);
-    assertEquals(outcome, second ? "INVALID_CREDENTIALS" : "student");
+    assertEquals(outcome, expected);
     assertEquals(asked.map(({ secret }) => secret), [true, false, true, false, true]);
     const messages = asked.map(({ message }) => message);
-    assertMatch(messages[3] ?? "", new RegExp(`rejected[^]*Enter for ${name}:$`));
-    assertEquals(messages[3]?.includes("begins and ends with quotes"), first.startsWith('"'));
+    assertMatch(messages[3] ?? "", new RegExp(`rejected[^]*Enter for ${answers[1]}:$`));
     assertMatch(messages[4] ?? "", /^Password of student for /);
     assertEquals(world.logins(), 2);
   });
@@ -92,23 +84,10 @@ for (const [what, name, first, name2, second] of REJECTED) {
 
 const ODD_VALUES: [what: string, options: SessionOptions, said?: RegExp][] = [
   ["quotes around a password", { password: `"${WRONG}"` }, /password begins and ends with quotes/],
-  ["typographic quotes", { password: `“${WRONG}”` }, /password begins and ends with quotes/],
-  [
-    "a zero-width space",
-    { password: `Wrong\u200b${WRONG}` },
-    /password contains an invisible char/,
-  ],
   ["a no-break space", { password: `${WRONG}\u00a0` }, /password contains an invisible character/],
-  ["a line break inside", { password: `Wrong\n${WRONG}` }, /password contains an invisible char/],
   ["a blank at the end", { password: `${WRONG} ` }, /password contains .* a blank at its/],
   ["a blank inside", { password: `Wrong ${WRONG}` }],
-  ["a single quote mark", { password: `${WRONG}"` }],
-  ["a user name", { username: "stu\u200bdent" }, /user name contains an invisible character/],
-  [
-    "a client secret",
-    { clientSecret: "'secret'" },
-    /APP_CLIENT_SECRET begins and ends with quotes/,
-  ],
+  ["quotes around a client secret", { clientSecret: "'s'" }, /APP_CLIENT_SECRET begins and ends/],
 ];
 for (const [what, options, said] of ODD_VALUES) {
   Deno.test(`the error of a refused login ${said ? "mentions" : "does not mention"} an oddity: ${what}`, async () => {
@@ -123,7 +102,6 @@ for (const [what, options, said] of ODD_VALUES) {
 const CANCELED: [what: string, options: LoginOptions, answers: (string | null)[]][] = [
   ["Enter at the prompts for portal string and user name", {}, ["", ""]],
   ["Enter at the portal prompt", { strategy: "portal" }, [""]],
-  ["Esc at the portal prompt", { strategy: "portal" }, [null]],
   ["Esc at the password prompt", { strategy: "password" }, ["student", null]],
 ];
 for (const [what, options, answers] of CANCELED) {
@@ -155,8 +133,6 @@ Deno.test("a text that is not a portal string does not replace the session", asy
   const text = "eyJackson";
   const ways: [options: LoginOptions, answers: string[], code: string][] = [
     [{ force: true }, [text, text, text], "INVALID_PORTAL_TOKEN"],
-    [{ force: true }, [text, "", ""], "PROMPT_UNAVAILABLE"],
-    [{ strategy: "portal" }, [text], "INVALID_PORTAL_TOKEN"],
     [{ portalToken: text }, [], "INVALID_PORTAL_TOKEN"],
   ];
   for (const [options, answers, code] of ways) {

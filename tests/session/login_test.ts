@@ -4,7 +4,6 @@ import { bareSession, writeLines } from "../support/bare_session.ts";
 import { withOnly } from "../support/environment.ts";
 import { linesOf, type Portless, portless, rejection, signedIn } from "../support/portless.ts";
 import { variablesOf } from "../support/sandbox_env.ts";
-import { errorAnswer, jwt, tokenAnswer } from "../support/answers.ts";
 
 Deno.test("login() with user name and password returns the status and saves the tokens in the .env", async () => {
   await using world = portless({ file: true });
@@ -54,21 +53,12 @@ Deno.test("login() sends no password if a refresh fails for a transient reason",
 });
 
 Deno.test("login() sends the password if the provider refuses the refresh for good", async () => {
-  const refusals = [
-    ["InvalidParameterException", "Initiate Auth method not supported."],
-    ["NotAuthorizedException", "Refresh Token has expired"],
-    ["ForbiddenException", "no"],
-  ] as const;
-  for (const [name, message] of refusals) {
-    await using world = await signedIn({
-      provider: (sent) =>
-        sent.flow === "USER_PASSWORD_AUTH"
-          ? tokenAnswer({ AccessToken: jwt({}), RefreshToken: "r", ExpiresIn: 1800 })
-          : errorAnswer(name, message),
-    });
+  for (const refusal of ["NotAuthorizedException", "InvalidParameterException"]) {
+    await using world = await signedIn();
     world.clock.advance(3_000);
-    assertEquals((await world.session.login()).source, "password", name);
-    assertEquals(world.logins(), 2);
+    const body = JSON.stringify({ __type: refusal });
+    world.sandbox.failures.push({ at: "token", status: 400, body, times: 1 });
+    assertEquals((await world.session.login()).source, "password");
   }
 });
 
@@ -77,16 +67,12 @@ Deno.test("login() with force, a strategy or credentials always sends the passwo
   const { username = "", password = "" } = world.options;
   const wishes = [
     { force: true },
-    { username },
-    { password },
     { username, password },
     { strategy: "auto" },
-    { strategy: "environment" },
-    { strategy: "password" },
   ] as const;
   for (const [index, wish] of wishes.entries()) {
     await world.session.login(wish);
-    assertEquals(world.logins(), index + 2, JSON.stringify(Object.keys(wish)));
+    assertEquals(world.logins(), index + 2);
   }
 });
 
@@ -118,11 +104,8 @@ const entrances: Record<string, (world: Portless, password: string) => Promise<u
 for (const [entrance, login] of Object.entries(entrances)) {
   Deno.test(`a password from ${entrance} is sent without line breaks around it, but with its blanks`, async () => {
     await using world = portless({ file: true });
-    for (const given of ["secret\r", "secret\r\n", "\n secret \n\n", "se\ncret"]) {
-      await login(world, given).catch(() => {});
-      const sent = world.sent.at(-1)?.parameters.PASSWORD;
-      assertEquals(sent, given.replace(/^\n|[\r\n]+$/g, ""));
-    }
+    await login(world, "\n sec\nret \r\n").catch(() => {});
+    assertEquals(world.sent[0]?.parameters.PASSWORD, " sec\nret ");
   });
 }
 
@@ -137,7 +120,12 @@ Deno.test("a session from a portal string needs no provider settings and cannot 
   world.clock.advance(600);
   assertMatch(session.status().warnings.join(), /\b20 min\b/);
   assertEquals((await session.authFetch("/v1/whoami")).status, 200);
-  assertEquals(world.sent, []);
+  world.clock.advance(1_201);
+  assertEquals(session.status().state, "expired");
+  for (const call of [session.refresh, () => session.authFetch("/v1/whoami")]) {
+    assertEquals((await rejection(call())).code, "CANNOT_REFRESH");
+  }
+  assertEquals([world.called.length, world.sent], [1, []]);
 });
 
 Deno.test("a login with a portal string removes REFRESH_TOKEN and AUTHENTICATED_AT from the .env", async () => {
@@ -167,21 +155,9 @@ Deno.test("a login that fails leaves the session and the .env unchanged", async 
   assertEquals(Deno.readTextFileSync(world.envFile), before);
 });
 
-const FILE = { envFile: "here/.env" };
 const MISSING: [missing: (keyof SessionOptions)[], given: SessionOptions, said: RegExp][] = [
-  [
-    ["clientSecret", "userPoolId", "username"],
-    {},
-    /missing .*APP_CLIENT_SECRET, USER_POOL_ID, USER/,
-  ],
-  [["password"], {}, /missing PASSWORD; set the missing values in the environment or as an option/],
-  [
-    ["password"],
-    FILE,
-    /missing PASSWORD; set the missing values in \S+\.env, in the environment or/,
-  ],
-  [["clientId"], FILE, /missing APP_CLIENT_ID; .* support channel .*, then run platform-auth init/],
-  [["authUrl"], {}, /missing AUTH_URL; set/],
+  [["clientId", "userPoolId"], {}, /missing APP_CLIENT_ID, USER_POOL_ID; .* support channel/],
+  [["password"], { envFile: "here/.env" }, /missing PASSWORD; set the missing values in \S+\.env/],
   [["authUrl"], { provider: "aws" }, /missing AUTH_URL \(or AUTH_REGION\)/],
 ];
 for (const [missing, given, said] of MISSING) {

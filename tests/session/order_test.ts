@@ -6,9 +6,9 @@ import { errorAnswer, tokenAnswer } from "../support/answers.ts";
 
 const EXPIRED = 3_000;
 
-/** A session whose refresh token `r1` the provider has revoked. */
-function revoked(): Promise<Portless> {
-  return signedIn({
+Deno.test("a refused refresh is retried with the refresh token that another process saved", async () => {
+  // The provider has revoked the refresh token of the login.
+  await using world = await signedIn({
     file: true,
     provider: ({ flow, parameters }) => {
       if (parameters.REFRESH_TOKEN === "r1") {
@@ -19,16 +19,6 @@ function revoked(): Promise<Portless> {
       return tokenAnswer(tokens);
     },
   });
-}
-
-/** Writes tokens into the `.env` as another program does, without the lock. */
-function writeTokens(world: Portless, access: string, refresh = ""): void {
-  const lines = [`ACCESS_TOKEN=${access}`, ...(refresh ? [`REFRESH_TOKEN=${refresh}`] : [])];
-  Deno.writeTextFileSync(world.envFile, `${lines.join("\n")}\n`);
-}
-
-Deno.test("a refused refresh is retried with the refresh token that another process saved", async () => {
-  await using world = await revoked();
   world.clock.advance(EXPIRED);
   const held = world.hold();
   const call = world.session.accessToken();
@@ -38,6 +28,11 @@ Deno.test("a refused refresh is retried with the refresh token that another proc
   held.release();
   assertEquals([await call, linesOf(world.envFile).REFRESH_TOKEN], ["a3", "r3"]);
 });
+
+/** Writes tokens into the `.env` as another program does, without the lock. */
+function writeTokens({ envFile }: Portless, access: string, refresh: string): void {
+  Deno.writeTextFileSync(envFile, `ACCESS_TOKEN=${access}\nREFRESH_TOKEN=${refresh}\n`);
+}
 
 Deno.test("a refresh does not replace tokens that another program wrote, even after status() showed them", async () => {
   await using world = await signedIn({ file: true });
@@ -50,6 +45,17 @@ Deno.test("a refresh does not replace tokens that another program wrote, even af
   await refreshed;
   const { ACCESS_TOKEN } = linesOf(world.envFile);
   assertEquals([ACCESS_TOKEN, await world.session.accessToken()], ["theirs", "theirs"]);
+});
+
+Deno.test("a refusal of the refresh token is not saved while another process holds the lock of the .env", async () => {
+  await using world = await signedIn({ file: true });
+  const before = linesOf(world.envFile);
+  world.sandbox.revokeRefreshTokens();
+  world.clock.advance(EXPIRED);
+  const { lock } = await lockEnvFile(world.envFile, 0, world.clock);
+  assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
+  lock.release();
+  assertEquals(linesOf(world.envFile), before);
 });
 
 Deno.test("a refresh saves its tokens although the .env was missing when it began", async () => {
@@ -65,29 +71,4 @@ Deno.test("a refresh saves its tokens although the .env was missing when it bega
   await refreshed;
   const token = await world.session.accessToken();
   assertEquals([text.includes(token), linesOf(world.envFile).ACCESS_TOKEN], [false, token]);
-});
-
-Deno.test("a refusal of the refresh token is not saved while another process holds the lock of the .env", async () => {
-  await using world = await revoked();
-  const before = linesOf(world.envFile);
-  world.clock.advance(EXPIRED);
-  const { lock } = await lockEnvFile(world.envFile, 0, world.clock);
-  assertEquals((await rejection(world.session.accessToken())).code, "REFRESH_REJECTED");
-  lock.release();
-  assertEquals(linesOf(world.envFile), before);
-});
-
-Deno.test("a call that gets 401s is sent at most three times, even if other processes save new tokens", async () => {
-  await using world: Portless = await signedIn({
-    file: true,
-    api: (_, count) => {
-      writeTokens(world, `saved-meanwhile-${count}`, "with-its-refresh-token");
-      return new Response(null, { status: 401 });
-    },
-  });
-  assertEquals((await world.session.authFetch("/v1/whoami")).status, 401);
-  assertEquals(world.called.slice(1).map(({ authorization }) => authorization), [
-    "bearer saved-meanwhile-1",
-    "bearer saved-meanwhile-2",
-  ]);
 });

@@ -1,6 +1,5 @@
 import { assertEquals, assertInstanceOf, assertMatch, assertNotEquals } from "@std/assert";
 import { createSession, type LogEvent, SessionExpiredError } from "../../mod.ts";
-import { jwt, tokenAnswer, TOKENS } from "../support/answers.ts";
 import { linesOf, rejection, signedIn, statusOf } from "../support/portless.ts";
 
 const EXPIRED = 3_000;
@@ -16,17 +15,6 @@ Deno.test("refresh() needs no password, and keeps the refresh token if the respo
   assertEquals(after.AUTHENTICATED_AT, before.AUTHENTICATED_AT);
   assertNotEquals(after.ACCESS_TOKEN, before.ACCESS_TOKEN);
   assertNotEquals(after.ACCESS_TOKEN_EXPIRES_AT, before.ACCESS_TOKEN_EXPIRES_AT);
-});
-
-Deno.test("a refresh accepts a token that lacks the user name of the login", async () => {
-  const answers = [jwt({ username: "student", sub: "s-1" }), jwt({ sub: "s-1" }), "opaque-token"];
-  await using world = await signedIn({
-    provider: (_, count) => tokenAnswer({ ...TOKENS, AccessToken: answers[count - 1] }),
-  });
-  for (const token of answers.slice(1)) {
-    await world.session.refresh();
-    assertEquals(await world.session.accessToken(), token);
-  }
 });
 
 const REJECTIONS = [
@@ -72,10 +60,7 @@ Deno.test("a refresh that fails is not retried if all its callers have canceled"
   const held = world.hold();
   const abort = new AbortController();
   const { signal } = abort;
-  const calls = [
-    rejection(world.session.accessToken({ signal })),
-    rejection(world.session.authFetch("/v1/whoami", { signal })),
-  ];
+  const calls = [1, 2].map(() => rejection(world.session.accessToken({ signal })));
   await held.arrived;
   abort.abort();
   await Promise.all(calls);
@@ -98,14 +83,4 @@ Deno.test("a call whose signal is already aborted sends nothing", async () => {
   for (const call of calls) assertEquals((await rejection(call)).message, "never mind");
   assertEquals(await statusOf(authFetch("/v1/whoami")), 200);
   assertEquals([world.sent.length, world.called.length], [1, 1]);
-});
-
-Deno.test("the request of a refresh has only half the usual time limit if the session has a .env", async () => {
-  const limits: Record<string, number> = {};
-  for (const file of [true, false]) {
-    const timeout = (ms: number) => (limits[`${file}`] = ms, new AbortController().signal);
-    await using world = await signedIn({ file, session: { timeout } });
-    await world.session.refresh();
-  }
-  assertEquals(2 * (limits.true ?? 0), limits.false);
 });

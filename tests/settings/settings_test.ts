@@ -118,6 +118,7 @@ const invalid: [SessionOptions, RegExp][] = [
   [{ username: "secret-word\u001b[2J" }, /USERNAME/],
   [{ clientId: "two words" }, /APP_CLIENT_ID/],
   [{ portalUrl: "javascript:alert('secret-word')" }, /PORTAL_URL.*must be an https: address/],
+  [{ portalUrl: "http://portal.example" }, /PORTAL_URL.*must be an https: address/],
   [{ provider: "other" as "aws" }, /AUTH_PROVIDER/],
   [{ provider: { ...WORDS, targetHeader: "X Target" } }, /AUTH_PROVIDER.*targetHeader/],
   [{ refreshSecretHash: "maybe" as "auto" }, /AUTH_REFRESH_SECRET_HASH/],

@@ -1,7 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Answers, Ask, Challenge } from "../../../mod.ts";
 import {
-  BY_MAIL,
   CHALLENGE_CASES,
   type ChallengeCase,
   NEW_PASSWORD,
@@ -111,7 +110,6 @@ Deno.test("login() asks again if two passwords differ or a choice is invalid, an
       /^This is not one of the choices\.\nHow to get a code: 1 SOFTWARE_TOKEN_MFA, 2 EMAIL_OTP$/m,
       "CHALLENGE_REQUIRED",
     ],
-    [BY_MAIL, [""], /^Code that was sent/, "CHALLENGE_REQUIRED"],
   ];
   for (const [user, answers, said, end] of stories) {
     await using world = worldOf(user);

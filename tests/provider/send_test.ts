@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createSession, ProviderError } from "../../mod.ts";
 import { startSandbox } from "../../src/sandbox/mod.ts";
-import { answerTo, type Canned, cannedSession } from "../support/canned_fetch.ts";
+import { type Canned, cannedSession } from "../support/canned_fetch.ts";
 import { tokenAnswer } from "../support/answers.ts";
 import { Clock } from "../support/clock.ts";
 import { type HeldTimeouts, heldTimeouts } from "../support/held_timeouts.ts";
@@ -11,17 +11,21 @@ async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
   return await assertRejects(() => work, ProviderError);
 }
 
-const never: Canned = () => new Promise(() => {});
+const never = () => new Promise<Response>(() => {});
 
 /** A response that arrives after this time. */
-function late(ms: number, answer: Canned, timeouts: HeldTimeouts): Canned {
-  return async (asked) => {
+function late(
+  ms: number,
+  answer: () => Promise<Response> | Response,
+  timeouts: HeldTimeouts,
+): Canned {
+  return async () => {
     // Yields first, so that the client already waits for the response.
     await Promise.resolve();
     timeouts.pass(ms);
     // A response that arrives just after the limit is still read.
     timeouts.pass(100);
-    return await answerTo(asked, answer);
+    return await answer();
   };
 }
 
@@ -29,9 +33,9 @@ Deno.test("login() waits for a response, but refresh() sends a second request af
   using timeouts = heldTimeouts();
   const { session, asked } = cannedSession(
     { timeoutMs: 10_000 },
-    late(8_000, tokenAnswer(), timeouts),
+    late(8_000, tokenAnswer, timeouts),
     late(6_000, never, timeouts),
-    late(5_899, tokenAnswer(), timeouts),
+    late(5_899, tokenAnswer, timeouts),
   );
   await session.login();
   assertEquals((await session.refresh()).source, "refresh");

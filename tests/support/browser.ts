@@ -1,6 +1,5 @@
 /**
- * A real Chromium and what a user does in it, for tests of the portal, the cards and notebooks in
- * Jupyter. Without Chromium or Jupyter, these tests are ignored, and their names say why.
+ * A real Chromium, for tests of the portal, the cards and notebooks in Jupyter. Without Chromium or Jupyter, these tests are ignored, and their names say why.
  */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { commandPath, isFile, type Lack, notInstalled, testNeeding } from "./needs.ts";
@@ -13,12 +12,6 @@ export interface WatchedPage {
   problems: string[];
 }
 
-/** The facts about a running sandbox that a portal visit needs. */
-export interface PortalAccess {
-  portalUrl: string;
-  settings: { username: string; password: string };
-}
-
 /** Path of Chromium: `CHROMIUM_PATH`, or else the first of the usual names on `PATH`. */
 function findChromium(): string | undefined {
   const given = Deno.env.get("CHROMIUM_PATH");
@@ -27,13 +20,11 @@ function findChromium(): string | undefined {
 }
 
 /** Why no browser can be started. */
-export const noChromium: Lack | undefined = findChromium()
+const noChromium: Lack | undefined = findChromium()
   ? undefined
   : notInstalled("no Chromium found on PATH; install chromium or set CHROMIUM_PATH");
 
-/**
- * Starts Chromium with a temporary profile. It resolves only loopback.
- */
+/** Starts Chromium with a temporary profile. It resolves only loopback. */
 export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({
     executablePath: findChromium() ?? "",
@@ -98,42 +89,4 @@ export async function openPage(
     if (!["127.0.0.1", "localhost"].includes(hostname)) problems.push(request.url());
   });
   return { page, problems };
-}
-
-/** Fills in the login form, sends it and waits for the page that follows. */
-export async function signIn(page: Page, username: string, password: string): Promise<void> {
-  await page.getByLabel("User name").fill(username);
-  await page.getByLabel("Password", { exact: true }).fill(password);
-  const loaded = page.waitForEvent("load");
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await loaded;
-}
-
-/** Allows the page's origin to use the clipboard, or forbids it. */
-export async function setClipboard(page: Page, state: "granted" | "denied"): Promise<void> {
-  // Chromium refuses every permission that is not in this list, even the usual one to write.
-  const permissions = state === "granted" ? ["clipboard-read", "clipboard-write"] : [];
-  await page.context().clearPermissions();
-  await page.context().grantPermissions(permissions, { origin: new URL(page.url()).origin });
-}
-
-/** Returns the content of the clipboard, which the page itself reads. */
-export async function readClipboard(page: Page): Promise<string> {
-  return String(await page.evaluate("navigator.clipboard.readText()"));
-}
-
-/** Opens the user menu at the upper right and chooses one of its items. */
-export async function chooseFromMenu(page: Page, item: "Copy Token" | "Sign out"): Promise<void> {
-  await page.getByRole("button", { name: "User menu" }).click();
-  await page.getByRole("button", { name: item }).click();
-}
-
-/** Copies a portal token as a user does: logs in, chooses "Copy Token", and pastes. */
-export async function copyPortalToken(page: Page, sandbox: PortalAccess): Promise<string> {
-  await page.goto(sandbox.portalUrl);
-  await signIn(page, sandbox.settings.username, sandbox.settings.password);
-  await setClipboard(page, "granted");
-  await chooseFromMenu(page, "Copy Token");
-  await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
-  return await readClipboard(page);
 }

@@ -34,14 +34,9 @@ export function cannedFetch(...answers: [Canned, ...Canned[]]): CannedFetch {
       };
       const answer = answers[Math.min(asked.length, answers.length - 1)] ?? answers[0];
       asked.push(request);
-      return await answerTo(request, answer);
+      return typeof answer === "function" ? await answer(request) : answer.clone();
     },
   };
-}
-
-/** The canned response to a request. */
-export async function answerTo(asked: Asked, answer: Canned): Promise<Response> {
-  return typeof answer === "function" ? await answer(asked) : answer.clone();
 }
 
 /** A session whose provider returns these responses, on a clock that does not move by itself. */

@@ -22,9 +22,6 @@ export const NOT_ON_WINDOWS: Lack | undefined = missingOnWindows(
 /** Signals between processes. On Windows, a process can only be terminated. */
 export const NO_SIGNALS: Lack | undefined = missingOnWindows("Windows sends no signals");
 
-/** A terminal that a program types into. */
-export const NO_TERMINAL: Lack | undefined = missingOnWindows("Windows has no pseudo-terminal");
-
 /** A Unix shell and the programs that every Unix has. */
 export const NO_SHELL: Lack | undefined = missingOnWindows("Windows has no Unix shell") ??
   lackOfPrograms("bash", "sh", "mkfifo");
@@ -53,20 +50,15 @@ export function testNeeding(
   Deno.test({ ...needing(lack, name), fn });
 }
 
-/**
- * Registers tests that cannot run on some systems. On such a system, one ignored test replaces them,
- * and its name contains their number.
- */
+/** Registers tests that cannot run on some systems, where one ignored test replaces them. */
 export function subject(
   lack: Lack | undefined,
   name: string,
   register: (test: typeof Deno.test) => void,
 ): void {
-  if (!needing(lack, name).ignore) return register(Deno.test);
-  let count = 0;
-  register((() => count++) as unknown as typeof Deno.test);
-  const tests = count === 1 ? "1 test" : `${count} tests`;
-  Deno.test({ ...needing(lack, `${name}: ${tests}`), fn() {} });
+  const { ignore } = needing(lack, name);
+  if (ignore) testNeeding(lack, name, () => {});
+  else register(Deno.test);
 }
 
 /** The lack of a program that could be installed. */

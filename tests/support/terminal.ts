@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { MOD_PATH, outputOf } from "./child_deno.ts";
 import { serveLocal } from "./local_server.ts";
-import { type Lack, lackOf, NO_TERMINAL, testNeeding } from "./needs.ts";
+import { type Lack, lackOf, missingOnWindows, testNeeding } from "./needs.ts";
 import { windowsRoot } from "./windows_command.ts";
 
 /** Set by `deno task windows`: programs run on Windows, and the tests type into them from Linux. */
@@ -114,7 +114,8 @@ export function assertEnded(seen: Seen, status = 0): void {
   assertEquals({ code, signal, sane, left }, ended, seen.screen);
 }
 
-const lack: Lack | undefined = NO_TERMINAL ?? await lackOf("python3", "-c", "import pty");
+const lack: Lack | undefined = missingOnWindows("Windows has no pseudo-terminal") ??
+  await lackOf("python3", "-c", "import pty");
 
 /** Ctrl-C and signals while a program reads. Wine does not pass on all of them. */
 export const NO_INTERRUPTS: Lack | undefined = ON_WINDOWS

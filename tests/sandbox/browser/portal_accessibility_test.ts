@@ -3,13 +3,8 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { ChallengeError, createSession } from "../../../mod.ts";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
-import {
-  chooseFromMenu,
-  chromiumTest,
-  openPage,
-  setClipboard,
-  signIn,
-} from "../../support/browser.ts";
+import { chromiumTest, openPage } from "../../support/browser.ts";
+import { copyToken, setClipboard, signIn } from "./portal_steps.ts";
 
 /** Runs all rules of axe-core and returns the violations with their elements. */
 async function violations(page: Page): Promise<string[]> {
@@ -59,7 +54,7 @@ chromiumTest(
     await check("wrong password");
     await signIn(page, username, password);
     await setClipboard(page, "denied");
-    await chooseFromMenu(page, "Copy Token");
+    await copyToken(page);
     await page.getByLabel("Token string").waitFor();
     await page.getByRole("button", { name: "User menu" }).click();
     await page.getByRole("button", { name: "Copy Token" }).waitFor();

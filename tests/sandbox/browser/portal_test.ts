@@ -2,14 +2,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import { createSession } from "../../../mod.ts";
 import { startSandbox } from "../../../src/sandbox/mod.ts";
-import {
-  chromiumTest,
-  copyPortalToken,
-  openPage,
-  readClipboard,
-  setClipboard,
-  signIn,
-} from "../../support/browser.ts";
+import { chromiumTest, openPage } from "../../support/browser.ts";
+import { copyToken, setClipboard, signIn } from "./portal_steps.ts";
 
 const BEARER_JWT = /^bearer [\w-]+\.[\w-]+\.[\w-]+$/;
 
@@ -17,12 +11,24 @@ async function text(page: Page, selector: string): Promise<string> {
   return (await page.locator(selector).innerText()).replace(/\s+/g, " ").trim();
 }
 
+const COPIED = ["Copied to the clipboard", { exact: true }] as const;
+
+/** Returns the content of the clipboard, which the page itself reads. */
+async function readClipboard(page: Page): Promise<string> {
+  return String(await page.evaluate("navigator.clipboard.readText()"));
+}
+
 chromiumTest(
   '"Copy Token" copies a portal string that login() accepts',
   async (browser) => {
     await using sandbox = await startSandbox();
     const { page, problems } = await openPage(browser);
-    const portalToken = await copyPortalToken(page, sandbox);
+    await page.goto(sandbox.portalUrl);
+    await signIn(page, sandbox.settings.username, sandbox.settings.password);
+    await setClipboard(page, "granted");
+    await copyToken(page);
+    await page.getByText(...COPIED).waitFor();
+    const portalToken = await readClipboard(page);
     assertMatch(portalToken, BEARER_JWT);
     assertMatch(
       await text(page, '[role="status"]'),
@@ -62,7 +68,7 @@ chromiumTest(
     assertMatch(selected, BEARER_JWT);
 
     await page.keyboard.press("ControlOrMeta+c");
-    await page.getByText("Copied to the clipboard", { exact: true }).waitFor();
+    await page.getByText(...COPIED).waitFor();
     assertEquals(await field.inputValue(), "");
     await setClipboard(page, "granted");
     assertEquals(await readClipboard(page), selected);

@@ -83,3 +83,14 @@ Deno.test("the documents install the package that a release publishes", () => {
   );
   assertEquals([...new Set(installed)], [name]);
 });
+
+Deno.test("all files that install Deno install the same version", () => {
+  const files = [
+    ...[".ci/run", ".ci/npm/package.json", ".github/workflows/publish.yml"],
+    ...["binder/Dockerfile", "CONTRIBUTING.md"],
+  ];
+  const versions = files.flatMap((path) =>
+    documentText(path).match(/(?<=deno@|deno-version: |Deno |"@deno\/.+": ")2\.\d+\.\d+/g) ?? path
+  );
+  assertEquals(new Set(versions).size, 1, versions.join());
+});

@@ -154,12 +154,12 @@ async def orders(session):
 
 
 async def main(command):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, open(f"{folder}/stderr", "w+") as stderr:
         manager = AsyncKernelManager(connection_file=f"{folder}/connection.json")
         manager._kernel_spec = KernelSpec(
             argv=[*command, "{connection_file}"], display_name="Deno", language="typescript"
         )
-        await manager.start_kernel(cwd=os.getcwd())
+        await manager.start_kernel(cwd=os.getcwd(), stderr=stderr)
         process = manager.provisioner.process
         session = Session(manager)
 
@@ -182,7 +182,9 @@ async def main(command):
             if code is None:
                 await manager.shutdown_kernel(now=True)
             else:
-                emit(ended=signal.Signals(-code).name if code < 0 else f"exit status {code}")
+                stderr.seek(0)
+                error = "AddrInUse" if "AddrInUse" in stderr.read() else f"exit status {code}"
+                emit(ended=signal.Signals(-code).name if code < 0 else error)
             session.client.stop_channels()
 
 

@@ -75,8 +75,8 @@ const COMMAND = fileURLToPath(import.meta.resolve("./bin"));
 const START_ATTEMPTS = 3;
 
 /**
- * Starts a kernel and waits until its messages arrive. Another program may take a port between the
- * client's choice and the kernel's start, and then another kernel is started.
+ * Starts a kernel and waits until its messages arrive. If another program took a port between the
+ * client's choice and the kernel's start, starts another kernel.
  */
 export async function startKernel(options: KernelOptions): Promise<Kernel> {
   for (let attempt = 1;; attempt++) {
@@ -86,7 +86,7 @@ export async function startKernel(options: KernelOptions): Promise<Kernel> {
       return kernel;
     } catch (error) {
       await kernel[Symbol.asyncDispose]();
-      if (attempt === START_ATTEMPTS) throw error;
+      if (attempt === START_ATTEMPTS || !String(error).includes("AddrInUse")) throw error;
     }
   }
 }

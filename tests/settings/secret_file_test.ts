@@ -114,10 +114,10 @@ Deno.test("the error and doctor() name the folder of PASSWORD_FILE for --allow-r
         PASSWORD_FILE: mount(secrets, "password", "Some-Password-1"),
       };
       const run = async (read: string) =>
-        (await runScript(script, { cwd, env, flags: ["--allow-env", read] })).stdout;
-      const { code, fix } = JSON.parse(await run("--allow-read=."));
+        JSON.parse((await runScript(script, { cwd, env, flags: ["--allow-env", read] })).stdout);
+      const { code, fix } = await run("--allow-read=.");
       assertEquals([code, fix], ["PERMISSION", "add its folder to --allow-read"]);
       const flag = `--allow-read=${secrets}`;
-      assertStringIncludes(await run(flag), flag);
+      assertStringIncludes((await run(flag)).message, flag);
     })
   ));

@@ -157,7 +157,7 @@ Deno.test("a login that fails leaves the session and the .env unchanged", async 
 
 const MISSING: [missing: (keyof SessionOptions)[], given: SessionOptions, said: RegExp][] = [
   [["clientId", "userPoolId"], {}, /missing APP_CLIENT_ID, USER_POOL_ID; .* support channel/],
-  [["password"], { envFile: "here/.env" }, /missing PASSWORD; set the missing values in \S+\.env/],
+  [["password"], { envFile: "here/.env" }, /missing PASSWORD; set the missing values in .+\.env/],
   [["authUrl"], { provider: "aws" }, /missing AUTH_URL \(or AUTH_REGION\)/],
 ];
 for (const [missing, given, said] of MISSING) {

@@ -92,7 +92,8 @@ export async function withoutModes(folder: string, work: () => Promise<void>): P
   try {
     await work();
   } finally {
-    await must("umount", folder);
+    // bindfs closes a file only some time after its last user did.
+    await must("umount", "--lazy", folder);
   }
 }
 

@@ -22,7 +22,7 @@ export async function writeTables(
 }
 
 /** @throws {Error} If the text has no such block. */
-export function replaceBlock(text: string, name: string, content: string): string {
+function replaceBlock(text: string, name: string, content: string): string {
   const [open, close] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
   const start = text.indexOf(open);
   const end = text.indexOf(close);

@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** The value below which that share of the values lies, interpolated. */
-export function quantile(values: readonly number[], share: number): number {
+function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? NaN;

@@ -56,7 +56,7 @@ export class CallSecrets {
 /** Returns the parameters of an address, both as they are written there and decoded. */
 function parametersOf(address: string): (readonly [name: string, value: string])[] {
   return new URL(address).search.slice(1).split("&").flatMap((written) => {
-    const encoded = written.slice(written.indexOf("=") + 1);
+    const encoded = written.replace(/^[^=]*=/, "");
     return [...new URLSearchParams(written)]
       .flatMap(([name, value]) => [[name, encoded], [name, value]] as const);
   });

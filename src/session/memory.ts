@@ -72,8 +72,8 @@ export class Memory {
     showTokens(tokens, configuration);
     notices.set({ NOT_REVOKED: undefined });
     const earlier = tokensOf(before);
-    const isOther = earlier === undefined || !sameAccess(earlier, tokens);
-    if (isOther || event.kind === "accepted") notices.set({ REFRESH_FAILED: undefined });
+    const isKnown = earlier !== undefined && sameAccess(earlier, tokens);
+    if (!isKnown) notices.set({ REFRESH_FAILED: undefined });
   }
 
   /** Adopts lines, unless this process has already adopted or saved them. */

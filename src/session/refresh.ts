@@ -125,7 +125,7 @@ export async function renew(
     memory.adopt(await lock.read());
     if (replaced(held)) return usable(memory);
     const { current } = memory;
-    if (current.kind === "renewable" && !sameRefresh(current.tokens, held) && leftMs() > 0) {
+    if (current.kind === "renewable" && !sameRefresh(current.tokens, held)) {
       held = current.tokens;
       continue;
     }

@@ -67,5 +67,6 @@ function rowText({ name, value, fix, level }: Row): string {
   const line = `${level ? LEVEL_MARKS[level] : " "} ${printable(`${name}: ${value}`)}`;
   if (!fix) return line;
   const next = `→ ${printable(fix)}`;
-  return line.length + 1 + next.length <= COLUMNS ? `${line} ${next}` : `${line}\n  ${next}`;
+  const joined = `${line} ${next}`;
+  return joined.length <= COLUMNS ? joined : `${line}\n  ${next}`;
 }

@@ -219,6 +219,13 @@ test(
   },
 );
 
+test("downloadAll() follows the system in whether a and A are one file", text, async (world) => {
+  const both: DownloadItem[] = [["/a", `${world.folder}/a`], ["/A", `${world.folder}/A`]];
+  if (["windows", "darwin"].includes(Deno.build.os)) {
+    assertEquals((await rejection(world.all(both))).code, "INVALID_SETTING");
+  } else assertEquals((await world.all(both)).counts.saved, 2);
+});
+
 const silentOnce: Api = (path, count) =>
   path === "/5" && count <= 6 ? new Promise(() => {}) : text(path);
 test(

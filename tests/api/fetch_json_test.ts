@@ -137,6 +137,11 @@ Deno.test("fetchJson() resolves to undefined for a response without a body", asy
   }
 });
 
+Deno.test("fetchJson() reads a body of one character", async () => {
+  await using world = await signedIn({ api: answer(200, "7") });
+  assertEquals(await world.session.fetchJson("/v1/x"), 7);
+});
+
 Deno.test("fetchJson() decodes a body in the charset of its content type", async () => {
   for (const charset of ["charset=ISO-8859-1", 'Charset="windows-1252"']) {
     const type = { "content-type": `application/json;${charset}` };

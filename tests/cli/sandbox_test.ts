@@ -81,7 +81,7 @@ sandboxTest("sandbox takes free ports if a default port is in use, and says so",
   using _ = taken(8411);
   const printed = await withSandbox(folder, [], () => {});
   assertMatch(printed, /^Port 8410, 8411 or 8412 is in use, so the sandbox uses free ports\.$/m);
-  assertEquals(printed.match(/127\.0\.0\.1:841[0-2]\b/), null);
+  for (const [, port] of printed.matchAll(/127\.0\.0\.1:(\d+)/g)) assert(Number(port) > 8412);
   const chosen = answerOf("sandbox", "--port=8411");
   await assertRejects(
     () => chosen,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { durationText } from "../../src/errors/amounts.ts";
-import { wrapped } from "../../src/errors/lines.ts";
+import { shortened, wrapped } from "../../src/errors/lines.ts";
 
 Deno.test("durationText() uses the two largest units", () => {
   const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
@@ -12,6 +12,10 @@ Deno.test("durationText() uses the two largest units", () => {
     [4 * DAY - MINUTE, "3 days"],
   ];
   for (const [ms, text] of texts) assertEquals(durationText(ms), text);
+});
+
+Deno.test("shortened() leaves a text of the maximum length as it is", () => {
+  assertEquals([shortened("abc", 3), shortened("abcd", 3)], ["abc", "abc…"]);
 });
 
 Deno.test("wrapped() breaks lines at spaces, but not before a flag or inside a call", () => {

@@ -68,6 +68,12 @@ Deno.test("the log shows the status and the attempt of each request, without the
   ]);
 });
 
+Deno.test("the log shows the status of a request of doctor()", async () => {
+  await using world = await logging({ api: () => new Response(null, { status: 204 }) });
+  await world.session.doctor();
+  assertEquals(world.take("request").at(-1)?.status, 204);
+});
+
 Deno.test("the log shows only the origin of the address to which a request is redirected", async () => {
   await using world = await logging({
     api: ({ url }) =>

@@ -194,6 +194,23 @@ Deno.test("the card of downloadAll() shows the fix for each failure on a separat
   assertStringIncludes(words, "/v1/x → x.json: no network");
 });
 
+Deno.test("the result of downloadAll() shows up to 20 failures, and how many more there are", () => {
+  const shown = (failures: number) => {
+    const failed = Array(failures).fill({ input: "/x", file: "x", error: new Error("no") });
+    const counts = { saved: 1, kept: 0, failed: failures };
+    const lists = { saved: [], kept: [], failed };
+    const text = Deno.inspect(
+      displayableDownloads({ ...lists, counts, bytes: 9, milliseconds: 9 }),
+    );
+    return [text.match(/\/x →/g)?.length, /and \d+ more/.exec(text)?.[0]];
+  };
+  assertEquals([0, 20, 22].map(shown), [
+    [undefined, undefined],
+    [20, undefined],
+    [20, "and 2 more"],
+  ]);
+});
+
 Deno.test("the card for a portal string links to the portal, and its text contains the address", () => {
   const portalUrl = 'https://portal.example/?a=1&b="2"';
   const soon = { ...ENDS, fix: `copy a new one at ${portalUrl} or log in` };

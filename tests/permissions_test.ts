@@ -68,6 +68,8 @@ Deno.test("without one permission, the error names its flag", () =>
       run([...Object.values({ ...flags, [name]: "--no-prompt" }), ...more]);
     assertNames(await without("read"), flags.read);
     assertNames(await without("write"), flags.write);
+    // If several are missing, the error names the first one that is needed.
+    assertNames(await run([flags.net, flags.env]), flags.read);
     const none = await without("net");
     assertNames(none, `--allow-net=${provider}`);
     assertMatch(none.stderr, /Cannot reach the identity provider/);

@@ -12,8 +12,6 @@ export function closest(word: string, known: readonly string[]): string | undefi
 /** The number of characters to insert, delete or replace to turn one word into the other (Levenshtein). */
 function editsBetween(from: string, to: string): number {
   let row = [...Array(to.length + 1).keys()];
-  // Words that differ in length by more than two are never close.
-  if (Math.abs(from.length - to.length) > 2) return Infinity;
   for (const [at, character] of [...from].entries()) {
     let left = at + 1;
     row = row.map((above, column) => {

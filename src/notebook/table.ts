@@ -85,8 +85,7 @@ interface View extends Rows {
 
 function isNumeric(column: readonly unknown[]): boolean {
   const values = column.filter((value) => value != null);
-  return values.length > 0 &&
-    values.every((value) => typeof value === "number" || typeof value === "bigint");
+  return values.every((value) => typeof value === "number" || typeof value === "bigint");
 }
 
 /** Maximum number of decimals, as in pandas. */

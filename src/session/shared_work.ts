@@ -31,14 +31,15 @@ export class SharedWork<Result> {
     return this.callers.some(({ signal }) => signal?.aborted !== true);
   }
 
-  /** @param signal The signal of one call. It ends with the call, so its listener is not removed. */
+  /** @param signal The signal of one caller. When it aborts, this caller has given up. */
   join(signal: AbortSignal | undefined, onCommitted?: () => void): Promise<Result> {
     this.callers.push({ signal, onCommitted });
-    onAbort(signal, () => {
+    const stopListening = onAbort(signal, () => {
       if (this.isWaitedFor) return;
       this.givingUp.abort(signal?.reason);
       if (this.isOpen) this.cancel(signal?.reason);
     });
+    this.result.then(stopListening, stopListening);
     return this.result;
   }
 

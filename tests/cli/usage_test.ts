@@ -70,6 +70,7 @@ Deno.test("every command has help with its options and examples", async () => {
   for (const [name, { options, examples }] of Object.entries(COMMANDS)) {
     assertMatch(main, new RegExp(`^ {2}${name} `, "m"));
     const { text = "" } = await answerOf(name, "--help");
+    assert(!text.includes("\n\n\n"), text);
     assertMatch(text, new RegExp(`^Usage: platform-auth ${name} [^]*^Examples?:\n`, "m"));
     for (const example of examples) assertStringIncludes(example, `platform-auth ${name}`);
     for (const option of Object.keys(options)) assertMatch(text, new RegExp(`--${option}\\b`));

@@ -49,8 +49,11 @@ Deno.test("the expiresAt of the option `token` takes precedence over the token's
 Deno.test("the option `token` is not called between logout() and login()", async () => {
   await using world = portless();
   const { session, calls } = borrower(world);
-  await session.login();
+  const check = async () =>
+    (await session.doctor()).checks.find(({ name }) => name === "token option")?.level;
+  assertEquals(await check(), "ok");
   assertEquals((await session.logout()).canRefresh, false);
+  assertEquals(await check(), "skip");
   for (const work of [session.accessToken, session.refresh]) {
     assertEquals((await rejection(work())).code, "NO_SESSION");
   }

@@ -35,6 +35,12 @@ const cases: [string, string, Changes, string | RegExp][] = [
     "export ACCESS_TOKEN=new\nA=1\n",
   ],
   [
+    "keeps a line without an equals sign",
+    "ACCESS_TOKENS\nA=1\n",
+    TOKEN,
+    "ACCESS_TOKENS\nA=1\nACCESS_TOKEN=new\n",
+  ],
+  [
     "merges repeated lines of a key into the first one",
     "ACCESS_TOKEN=1\nA=1\nACCESS_TOKEN=2\nACCESS_TOKEN=3",
     TOKEN,
